@@ -1,1 +1,47 @@
-//! x
+//! Where untrusted code runs.
+//!
+//! The only crate that names wasmtime. One [`Engine`] per process; a [`Compiled`] component is
+//! machine code with the list of what it needs; a [`Scope`] is an agent's linker, built from its
+//! grants: what was not granted is not there. A call runs in a fresh store that is dropped after
+//! it ([`sandbox`](Scope::call)), inside [`Limits`], and ends in a [`Report`].
+
+mod engine;
+mod limits;
+mod component;
+mod needs;
+mod scope;
+mod sandbox;
+mod failure;
+mod host;
+mod meter;
+mod output;
+mod workspace;
+mod artifact;
+mod cache;
+mod compiler;
+mod bindings;
+mod capabilities {
+    //! One host interface each: permit, then act.
+    pub(crate) mod base;
+    pub(crate) mod confine;
+    pub(crate) mod files;
+    pub(crate) mod progress;
+    pub(crate) mod storage;
+    pub(crate) mod toolbox;
+    pub(crate) mod wasi_files;
+}
+
+pub use artifact::{Artifact, ArtifactError, digest, precompile};
+pub use cache::{ArtifactCache, CacheError};
+pub use capabilities::progress::Progress;
+pub use capabilities::storage::{Storage, StorageError};
+pub use compiler::{CompileError, Compiler, compile_worker};
+pub use component::{Compiled, Description};
+pub use engine::{Engine, EngineError, Settings};
+pub use failure::{Blame, Failure};
+pub use limits::Limits;
+pub use needs::{Import, Needs, NeedsError};
+pub use output::Captured;
+pub use sandbox::{Call, Cost, Report};
+pub use scope::{LinkRefusal, Scope};
+pub use workspace::{Workspace, WorkspaceError};

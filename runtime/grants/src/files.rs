@@ -1,0 +1,172 @@
+//! Which folders of the workspace may be read, which may be changed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Capability, Denial, WorkspacePath};
+
+/// What may be done with a folder. Without any access a folder is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// Look at it.
+    Read,
+    /// Look at it and change it.
+    ReadWrite,
+}
+
+/// The granted folders. The longest path that a request lies in decides, so `{".": read-write,
+/// "vendor": read}` protects `vendor` and `{".": read, "out": read-write}` opens `out`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FilesGrant {
+    folders: BTreeMap<WorkspacePath, Access>,
+}
+
+/// A place that a grant lets be changed. Only [`FilesGrant::permit_write`] and
+/// [`FilesGrant::permit_move`] make one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PermittedWrite(WorkspacePath);
+
+/// Names that carry authority over what runs later: version control hooks and settings, agent
+/// definitions, plugins and policies. Whoever could write them could raise its own rights, so they
+/// are read-only at any depth and whether or not they exist yet.
+const PROTECTED: [&str; 13] = [
+    ".git",
+    ".palisade",
+    ".claude",
+    ".acai",
+    ".opencode",
+    ".codex",
+    ".gemini",
+    ".cursor",
+    ".vscode",
+    ".mcp.json",
+    ".envrc",
+    ".gitmodules",
+    "plugin.json",
+];
+
+impl FilesGrant {
+    /// Grants the given folders.
+    pub fn new(folders: impl IntoIterator<Item = (WorkspacePath, Access)>) -> Self {
+        Self { folders: folders.into_iter().collect() }.without_repetition()
+    }
+
+    /// Grants the whole workspace.
+    pub fn workspace(access: Access) -> Self {
+        Self::new([(WorkspacePath::ROOT, access)])
+    }
+
+    /// The granted folders and what may be done with them.
+    pub fn folders(&self) -> impl Iterator<Item = (&WorkspacePath, Access)> {
+        self.folders.iter().map(|(path, access)| (path, *access))
+    }
+
+    /// Whether nothing is granted.
+    pub fn is_empty(&self) -> bool {
+        self.folders.is_empty()
+    }
+
+    /// Whether anything may be changed.
+    pub fn writes(&self) -> bool {
+        self.folders.values().any(|access| *access == Access::ReadWrite)
+    }
+
+    /// What may be done at a path.
+    pub fn access(&self, path: &WorkspacePath) -> Option<Access> {
+        self.folders
+            .iter()
+            .filter(|(folder, _)| path.is_within(folder))
+            .max_by_key(|(folder, _)| folder.as_str().len())
+            .map(|(_, access)| *access)
+    }
+
+    /// What both allow, at every path.
+    pub fn narrow(&self, other: &Self) -> Self {
+        let paths = self.folders.keys().chain(other.folders.keys());
+        Self::new(paths.filter_map(|path| Some((path.clone(), self.access(path)?.min(other.access(path)?)))))
+    }
+
+    /// The same folders, none of them to be changed.
+    pub fn read_only(&self) -> Self {
+        Self::new(self.folders.keys().map(|path| (path.clone(), Access::Read)))
+    }
+
+    /// Decides whether what lies at `path` may be created, changed or removed. The path must be
+    /// the real one: symbolic links resolved.
+    pub fn permit_write(&self, path: &WorkspacePath) -> Result<PermittedWrite, Denial> {
+        if let Some(name) = path.parts().find(|part| is_protected(part)) {
+            return Err(Self::denial(
+                path,
+                format!("`{name}` decides what runs with the user's rights and is always read-only"),
+                "change it yourself, outside of an agent".to_owned(),
+            ));
+        }
+        match self.access(path) {
+            Some(Access::ReadWrite) => Ok(PermittedWrite(path.clone())),
+            Some(Access::Read) => Err(Self::denial(
+                path,
+                "the folder is granted read-only".to_owned(),
+                format!("`grants: {{ files: {{ \"{}\": read-write }} }}` in the agent's definition would allow it", folder_of(path)),
+            )),
+            None => Err(Self::denial(
+                path,
+                "the folder is not granted".to_owned(),
+                format!("`grants: {{ files: {{ \"{}\": read-write }} }}` in the agent's definition would allow it", folder_of(path)),
+            )),
+        }
+    }
+
+    /// Decides whether a whole tree may be moved or removed: everything granted below it must be
+    /// writable too, or moving the top would open what lies inside.
+    pub fn permit_move(&self, path: &WorkspacePath) -> Result<PermittedWrite, Denial> {
+        let permitted = self.permit_write(path)?;
+        match self.folders.iter().find(|(folder, access)| folder.is_within(path) && **access == Access::Read) {
+            None => Ok(permitted),
+            Some((folder, _)) => Err(Self::denial(
+                path,
+                format!("`{folder}` inside it is granted read-only"),
+                "move its other contents one by one".to_owned(),
+            )),
+        }
+    }
+
+    fn denial(path: &WorkspacePath, rule: String, remedy: String) -> Denial {
+        Denial { capability: Capability::FsWrite, asked: format!("writing {path}"), rule, remedy }
+    }
+
+    /// Drops folders that say no more than the folder around them, so that equal rights are equal
+    /// values.
+    fn without_repetition(self) -> Self {
+        let says_more = |path: &WorkspacePath, access: Access| {
+            self.folders
+                .iter()
+                .filter(|(folder, _)| *folder != path && path.is_within(folder))
+                .max_by_key(|(folder, _)| folder.as_str().len())
+                .is_none_or(|(_, around)| *around != access)
+        };
+        let folders = self.folders.iter().filter(|(path, access)| says_more(path, **access));
+        Self { folders: folders.map(|(path, access)| (path.clone(), *access)).collect() }
+    }
+}
+
+impl PermittedWrite {
+    /// The real path, relative to the workspace.
+    pub fn path(&self) -> &WorkspacePath {
+        &self.0
+    }
+}
+
+/// Compares without case, because some file systems do.
+fn is_protected(name: &str) -> bool {
+    PROTECTED.iter().any(|protected| name.eq_ignore_ascii_case(protected))
+}
+
+fn folder_of(path: &WorkspacePath) -> &str {
+    path.as_str().rsplit_once('/').map_or(".", |(folder, _)| folder)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,20 @@
+//! The only `bindgen!`: the host's side of `wit/`.
+
+mod tool {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "palisade:tool/tool-world",
+        exports: { default: async },
+    });
+}
+
+mod host {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "palisade:tool/host-world",
+        imports: { default: trappable },
+    });
+}
+
+pub(crate) use host::palisade::host::{files, progress, storage};
+pub(crate) use tool::{ToolWorldPre as ToolPre, exports::palisade::tool::tool as exports};

@@ -1,0 +1,159 @@
+//! Compiled code kept between runs, sealed with a key of this installation.
+//!
+//! Whoever can write into the cache directory could otherwise have any machine code run. So an
+//! entry is `seal ‖ code`, the seal being a keyed hash over the compiler's fingerprint, the
+//! component's digest and the code; the key lives elsewhere. What does not verify is treated as
+//! absent and compiled again, never loaded.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    path::Path,
+};
+
+use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _, PermissionsExt as _};
+
+use crate::{Artifact, Engine, artifact, component::Digest};
+
+/// Sealed machine code on disk.
+pub struct ArtifactCache {
+    entries: Dir,
+    key: [u8; 32],
+}
+
+/// Why the cache is not used. The program works without it, only slower.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// Somebody else could write into it.
+    #[error("{0} can be written by others (or belongs to somebody else); run `chmod 700` on it or remove it")]
+    Exposed(&'static str),
+    /// The key file is not a key.
+    #[error("the key file is damaged; remove it and the cache is rebuilt")]
+    BadKey,
+    /// It cannot be read or written.
+    #[error("{what}: {error}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// What happened.
+        error: io::Error,
+    },
+}
+
+const SEAL: usize = 32;
+const SEAL_CONTEXT: &[u8] = b"palisade compiled component v1";
+/// Larger than any machine code we would load; a larger file is not read at all.
+const MAX_ENTRY: u64 = 256 << 20;
+
+impl ArtifactCache {
+    /// Opens (or makes) the cache directory and the key in the data directory. Both must belong to
+    /// this user and be writable by nobody else.
+    pub fn open(cache: &Path, data: &Path) -> Result<Self, CacheError> {
+        let entries = private_dir(cache, "the cache directory")?;
+        let data = private_dir(data, "the data directory")?;
+        Ok(Self { entries, key: key(&data)? })
+    }
+
+    /// Looks an entry up. Anything but a sound entry is as good as none.
+    pub fn find(&self, engine: &Engine, digest: [u8; 32]) -> Option<Artifact> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+        let mut file = self.entries.open_with(name(engine, &digest), &options).ok()?;
+        let meta = file.metadata().ok()?;
+        if !meta.is_file() || meta.len() > MAX_ENTRY {
+            return None;
+        }
+        let mut entry = Vec::with_capacity(usize::try_from(meta.len()).ok()?);
+        std::io::Read::by_ref(&mut file).take(MAX_ENTRY).read_to_end(&mut entry).ok()?;
+        let (seal, code) = entry.split_at_checked(SEAL)?;
+        let expected = self.seal(engine, &digest, code);
+        // `blake3::Hash` compares in constant time.
+        if expected != blake3::Hash::from_slice(seal).ok()? {
+            return None;
+        }
+        Some(Artifact::trusted(digest, code.to_vec()))
+    }
+
+    /// Adds an entry, whole or not at all.
+    pub fn add(&self, engine: &Engine, artifact: &Artifact) -> Result<(), CacheError> {
+        let name = name(engine, &artifact.digest());
+        let temporary = format!(".{name}.{}", blake3::Hash::from_bytes(random()?).to_hex());
+        let written = self.write(engine, artifact, &temporary).and_then(|()| {
+            self.entries.rename(&temporary, &self.entries, &name)
+        });
+        written.map_err(|error| {
+            drop(self.entries.remove_file(&temporary));
+            CacheError::Io { what: "a compiled component cannot be kept in the cache", error }
+        })
+    }
+
+    fn write(&self, engine: &Engine, artifact: &Artifact, name: &str) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let mut file = self.entries.open_with(name, &options)?;
+        file.write_all(self.seal(engine, &artifact.digest(), artifact.code()).as_bytes())?;
+        file.write_all(artifact.code())?;
+        file.sync_all()
+    }
+
+    fn seal(&self, engine: &Engine, digest: &Digest, code: &[u8]) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(SEAL_CONTEXT).update(&artifact::fingerprint(engine.wasm())).update(digest).update(code);
+        hasher.finalize()
+    }
+}
+
+fn name(engine: &Engine, digest: &Digest) -> String {
+    let fingerprint = blake3::Hash::from_bytes(artifact::fingerprint(engine.wasm())).to_hex();
+    format!("{}-{}", blake3::Hash::from_bytes(*digest).to_hex(), &fingerprint[..16])
+}
+
+#[expect(clippy::disallowed_methods, reason = "opens the directories the operator named, once")]
+fn private_dir(path: &Path, what: &'static str) -> Result<Dir, CacheError> {
+    let io = |error| CacheError::Io { what, error };
+    std::fs::create_dir_all(path).map_err(io)?;
+    let dir = Dir::open_ambient_dir(path, cap_std::ambient_authority()).map_err(io)?;
+    let meta = dir.dir_metadata().map_err(io)?;
+    if meta.uid() != rustix::process::geteuid().as_raw() {
+        return Err(CacheError::Exposed(what));
+    }
+    match meta.mode() & 0o077 {
+        0 => {}
+        open if open & 0o022 == 0 => {
+            dir.set_permissions(".", cap_std::fs::Permissions::from_mode(0o700)).map_err(io)?;
+        }
+        _ => return Err(CacheError::Exposed(what)),
+    }
+    Ok(dir)
+}
+
+/// Reads the key of this installation, or makes it.
+fn key(data: &Dir) -> Result<[u8; 32], CacheError> {
+    const NAME: &str = "artifact.key";
+    let io = |error| CacheError::Io { what: "the key file", error };
+    match data.read(NAME) {
+        Ok(bytes) => bytes.try_into().map_err(|_| CacheError::BadKey),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let key = random()?;
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true).mode(0o600);
+            match data.open_with(NAME, &options).and_then(|mut file| file.write_all(&key)) {
+                Ok(()) => Ok(key),
+                // Another process made it in the meantime.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    data.read(NAME).map_err(io)?.try_into().map_err(|_| CacheError::BadKey)
+                }
+                Err(error) => Err(io(error)),
+            }
+        }
+        Err(error) => Err(io(error)),
+    }
+}
+
+fn random() -> Result<[u8; 32], CacheError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| CacheError::Io { what: "randomness", error: error.into() })?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;

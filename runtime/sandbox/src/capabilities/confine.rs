@@ -1,0 +1,125 @@
+//! Where a change would really happen.
+//!
+//! A request to change something names a directory handle and a path. Links and renames can make
+//! that path mean something else a moment later, so it is resolved once, to an open directory and
+//! a last name; the rule is asked about the place where that directory really lies, and the change
+//! is then made relative to that same open directory, following nothing.
+
+use std::{
+    fs::File,
+    io,
+    os::fd::{AsFd as _, OwnedFd},
+};
+
+use palisade_grants::WorkspacePath;
+use rustix::{fs::OFlags, io::Errno};
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+
+use crate::workspace::{open_beneath, real_path};
+
+/// Where a change would happen: an open directory, and a name in it.
+pub(crate) struct Place {
+    pub(crate) directory: File,
+    pub(crate) name: String,
+    /// The real path below the workspace.
+    pub(crate) path: WorkspacePath,
+    depth: usize,
+}
+
+/// Whether a link in the last place is followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LastLink {
+    Follow,
+    Keep,
+}
+
+/// More links than this in a row are a loop.
+const MAX_LINKS: usize = 16;
+
+impl Place {
+    /// Finds the place that `path` means, seen from an open directory inside the workspace.
+    pub(crate) fn find(root: &File, from: &File, path: &str, last: LastLink) -> Result<Self, ErrorCode> {
+        let mut place = Self::beneath(root, from, path)?;
+        if last == LastLink::Keep {
+            return Ok(place);
+        }
+        for _ in 0..MAX_LINKS {
+            let Some(target) = place.link_target()? else { return Ok(place) };
+            // A link leads on from where it really lies; what it says is resolved from the root,
+            // below which everything must stay.
+            let onward = place.resolve(&target).ok_or(ErrorCode::NotPermitted)?;
+            place = Self::beneath(root, root, &onward)?;
+        }
+        Err(ErrorCode::Loop)
+    }
+
+    fn beneath(root: &File, from: &File, path: &str) -> Result<Self, ErrorCode> {
+        let trimmed = path.trim_end_matches('/');
+        if path.starts_with('/') {
+            return Err(ErrorCode::NotPermitted);
+        }
+        let (parent, name) = trimmed.rsplit_once('/').unwrap_or(("", trimmed));
+        if matches!(name, "" | "." | "..") || name.contains('\0') {
+            return Err(if name == ".." { ErrorCode::NotPermitted } else { ErrorCode::Invalid });
+        }
+        let directory = open_beneath(from.as_fd(), parent, OFlags::PATH | OFlags::DIRECTORY).map_err(code)?;
+        let above = real_path(root.as_fd(), directory.as_fd()).map_err(|error| io_code(&error))?;
+        let path = WorkspacePath::parse(&format!("{}/{name}", above.as_str()).trim_start_matches('/').to_owned())
+            .map_err(|_| ErrorCode::Invalid)?;
+        Ok(Self { directory: directory.into(), name: name.to_owned(), path, depth: above.parts().count() })
+    }
+
+    /// What the last name links to, if it is a link.
+    fn link_target(&self) -> Result<Option<String>, ErrorCode> {
+        match rustix::fs::readlinkat(self.directory.as_fd(), self.name.as_str(), Vec::new()) {
+            Ok(target) => target.into_string().map(Some).map_err(|_| ErrorCode::IllegalByteSequence),
+            Err(Errno::INVAL | Errno::NOENT) => Ok(None),
+            Err(error) => Err(code(error)),
+        }
+    }
+
+    /// The path from the workspace that a link at this place with this text means. `None` if it is
+    /// absolute, or could leave the workspace: leading `..` parts are counted against how deep the
+    /// link really lies, and none may come later, where a link could change their meaning.
+    pub(crate) fn resolve(&self, target: &str) -> Option<String> {
+        if target.starts_with('/') || target.is_empty() {
+            return None;
+        }
+        let parts: Vec<&str> = target.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        let up = parts.iter().take_while(|part| **part == "..").count();
+        if up > self.depth || parts[up..].contains(&"..") {
+            return None;
+        }
+        let above = self.path.parts().take(self.depth - up);
+        let parts: Vec<&str> = above.chain(parts[up..].iter().copied()).collect();
+        Some(if parts.is_empty() { ".".to_owned() } else { parts.join("/") })
+    }
+
+    /// Whether something is there already.
+    pub(crate) fn exists(&self) -> bool {
+        let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+        rustix::fs::statat(self.directory.as_fd(), self.name.as_str(), flags).is_ok()
+    }
+}
+
+/// Whether opening a path could wait for somebody: a pipe for its writer, a device for anything.
+pub(crate) fn is_special(from: &File, path: &str, last: LastLink) -> bool {
+    let follow = if last == LastLink::Follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+    let kind = |fd: OwnedFd| rustix::fs::fstat(fd).map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode));
+    match open_beneath(from.as_fd(), path, OFlags::PATH | follow).and_then(kind) {
+        Ok(kind) => !(kind.is_file() || kind.is_dir() || kind.is_symlink()),
+        Err(_) => false,
+    }
+}
+
+pub(crate) fn code(error: Errno) -> ErrorCode {
+    match error {
+        // What `RESOLVE_BENEATH` answers when a path would leave.
+        Errno::XDEV => ErrorCode::NotPermitted,
+        error => io_code(&io::Error::from(error)),
+    }
+}
+
+pub(crate) fn io_code(error: &io::Error) -> ErrorCode {
+    ErrorCode::from(error)
+}

@@ -1,0 +1,570 @@
+//! `wasi:filesystem`, with the grant asked before every change.
+//!
+//! wasmtime-wasi does the work and already confines every path to its preopen. What it does not
+//! know is ours: protected names, read-only folders inside writable ones, how much may be written,
+//! links that would lead an unconfined program astray, and files that block whoever opens them.
+
+use std::{
+    fs::File,
+    sync::Arc,
+};
+
+use cap_std::fs::Dir as CapDir;
+use palisade_grants::{Access, Capability, Denial, FilesGrant, WorkspacePath};
+use wasmtime::component::{HasData, Linker, Resource};
+use wasmtime_wasi::{
+    FsPerms, OpenMode,
+    filesystem::{Descriptor, Dir, WasiFilesystemCtxView},
+    p2::{
+        DynInputStream, DynOutputStream, FsError, FsResult,
+        bindings::filesystem::{
+            preopens,
+            types::{self, DescriptorFlags, ErrorCode, HostDescriptor, HostDirectoryEntryStream, OpenFlags, PathFlags},
+        },
+    },
+};
+
+use crate::{
+    Limits, Workspace, WorkspaceError,
+    capabilities::confine::{LastLink, Place, io_code, is_special},
+    host::Host,
+    meter::quota::{Metered, Quota},
+    workspace::real_path,
+};
+
+/// The granted folders, opened once per agent and shared by its calls.
+#[derive(Clone)]
+pub(crate) struct Preopens {
+    root: Option<Arc<File>>,
+    folders: Arc<[Preopen]>,
+    grant: Arc<FilesGrant>,
+}
+
+#[derive(Clone)]
+struct Preopen {
+    path: WorkspacePath,
+    name: Arc<str>,
+    /// For `wasi:filesystem`.
+    wasi: Dir,
+    /// The same directory for `palisade:host/files`.
+    reading: Arc<CapDir>,
+}
+
+/// One guest's files: its preopens and what it has used up.
+pub(crate) struct Files {
+    preopens: Preopens,
+    quota: Arc<Quota>,
+    created: u64,
+    most_created: u64,
+    open: usize,
+    most_open: usize,
+}
+
+impl Preopens {
+    pub(crate) fn open(workspace: &Workspace, grant: &FilesGrant) -> Result<Self, WorkspaceError> {
+        let failed = |path: &WorkspacePath, error| WorkspaceError::Grant { path: path.clone(), error };
+        let root = match workspace.root() {
+            Some(root) => {
+                let root = root.try_clone().map_err(|error| failed(&WorkspacePath::ROOT, error))?;
+                Some(Arc::new(root.into_std_file()))
+            }
+            None => None,
+        };
+        let mut folders = Vec::new();
+        for (path, fd) in workspace.open_granted(grant)? {
+            let file = File::from(fd);
+            let reading = CapDir::from_std_file(file.try_clone().map_err(|error| failed(&path, error))?);
+            folders.push(Preopen {
+                name: path.to_string().into(),
+                wasi: Dir::new(file, FsPerms::ReadOnly, OpenMode::READ, true),
+                reading: Arc::new(reading),
+                path,
+            });
+        }
+        Ok(Self { root, folders: folders.into(), grant: Arc::default() }.narrow(grant))
+    }
+
+    pub(crate) fn none() -> Self {
+        Self { root: None, folders: Arc::default(), grant: Arc::default() }
+    }
+
+    /// The same handles with no more than this grant allows.
+    pub(crate) fn narrow(&self, grant: &FilesGrant) -> Self {
+        let folders = self.folders.iter().filter_map(|folder| {
+            let (perms, open_mode) = match grant.access(&folder.path)? {
+                Access::Read => (FsPerms::ReadOnly, OpenMode::READ),
+                Access::ReadWrite => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
+            };
+            let mut folder = folder.clone();
+            folder.wasi.perms = perms;
+            folder.wasi.open_mode = open_mode;
+            Some(folder)
+        });
+        Self { root: self.root.clone(), folders: folders.collect(), grant: Arc::new(grant.clone()) }
+    }
+}
+
+impl Files {
+    pub(crate) fn new(preopens: &Preopens, limits: &Limits) -> Self {
+        Self {
+            preopens: preopens.clone(),
+            quota: Arc::new(Quota::new(limits.written)),
+            created: 0,
+            most_created: limits.created,
+            open: 0,
+            most_open: limits.open_files,
+        }
+    }
+
+    /// The preopen that a path lies in, and the path below it.
+    pub(crate) fn preopen(&self, path: &WorkspacePath) -> Option<(Arc<CapDir>, String)> {
+        let folders = self.preopens.folders.iter().filter(|folder| path.is_within(&folder.path));
+        let folder = folders.max_by_key(|folder| folder.path.as_str().len())?;
+        let below = path.as_str()[folder.path.as_str().len()..].trim_start_matches('/');
+        Some((Arc::clone(&folder.reading), below.to_owned()))
+    }
+
+    pub(crate) fn written(&self) -> u64 {
+        self.quota.used()
+    }
+
+    /// What a stream was refused while the guest ran: streams cannot reach the list of denials.
+    pub(crate) fn refused_write(&self) -> Option<Denial> {
+        self.quota.was_refused().then(|| too_much(&self.quota))
+    }
+}
+
+pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    types::add_to_linker::<Host, Guarded<'static>>(linker, guarded)?;
+    preopens::add_to_linker::<Host, Guarded<'static>>(linker, guarded)
+}
+
+/// wasmtime-wasi's view of a guest's files, and ours beside it.
+pub(crate) struct Guarded<'a> {
+    wasi: WasiFilesystemCtxView<'a>,
+    files: &'a mut Files,
+    denials: &'a mut Vec<Denial>,
+}
+
+impl HasData for Guarded<'static> {
+    type Data<'a> = Guarded<'a>;
+}
+
+fn guarded(host: &mut Host) -> Guarded<'_> {
+    let Host { wasi, table, files, denials, .. } = host;
+    Guarded { wasi: WasiFilesystemCtxView { ctx: wasi.filesystem(), table }, files, denials }
+}
+
+/// What a change does to a place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// Writes it, makes it or removes it.
+    Write,
+    /// Moves or removes it with all that is inside.
+    Move,
+}
+
+impl Guarded<'_> {
+    fn directory(&self, fd: &Resource<Descriptor>) -> FsResult<Dir> {
+        match self.wasi.table.get(fd)? {
+            Descriptor::Dir(directory) => Ok(directory.clone()),
+            Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
+        }
+    }
+
+    /// Finds where a change would happen and asks the grant.
+    fn permit(&mut self, fd: &Resource<Descriptor>, path: &str, last: LastLink, change: Change) -> FsResult<Place> {
+        let directory = self.directory(fd)?;
+        let Some(root) = self.files.preopens.root.clone() else { return Err(ErrorCode::NotPermitted.into()) };
+        if directory.perms.write_not_permitted() {
+            let asked = WorkspacePath::parse(path).unwrap_or_default();
+            return Err(self.refuse(&asked));
+        }
+        let place = Place::find(&root, &directory.dir, path, last)?;
+        let permitted = match change {
+            Change::Write => self.files.preopens.grant.permit_write(&place.path),
+            Change::Move => self.files.preopens.grant.permit_move(&place.path),
+        };
+        match permitted {
+            Ok(_) => Ok(place),
+            Err(denial) => {
+                Host::deny(self.denials, denial);
+                Err(ErrorCode::NotPermitted.into())
+            }
+        }
+    }
+
+    /// Records that a preopen is read-only, in the grant's own words.
+    fn refuse(&mut self, asked: &WorkspacePath) -> FsError {
+        if let Err(denial) = self.files.preopens.grant.read_only().permit_write(asked) {
+            Host::deny(self.denials, denial);
+        }
+        ErrorCode::NotPermitted.into()
+    }
+
+    /// Puts the place's open directory into the guest's table for the length of one operation.
+    fn lend(&mut self, place: &Place) -> FsResult<Resource<Descriptor>> {
+        let directory = place.directory.try_clone().map_err(|error| io_code(&error))?;
+        let directory = Dir::new(directory, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, true);
+        Ok(self.wasi.table.push(Descriptor::Dir(directory))?)
+    }
+
+    fn take_back(&mut self, lent: Resource<Descriptor>) -> FsResult<()> {
+        self.wasi.table.delete(lent)?;
+        Ok(())
+    }
+
+    /// Counts one more file, directory or link.
+    fn create(&mut self) -> FsResult<()> {
+        if self.files.created >= self.files.most_created {
+            let most = self.files.most_created;
+            Host::deny(self.denials, quota_denial(format!("creating more than {most} files"), "files"));
+            return Err(ErrorCode::InsufficientSpace.into());
+        }
+        self.files.created += 1;
+        Ok(())
+    }
+
+    fn spend(&mut self, bytes: u64) -> FsResult<()> {
+        match self.files.quota.take(bytes) {
+            true => Ok(()),
+            false => Err(ErrorCode::InsufficientSpace.into()),
+        }
+    }
+
+    fn opened(&mut self) -> FsResult<()> {
+        if self.files.open >= self.files.most_open {
+            let most = self.files.most_open;
+            Host::deny(self.denials, quota_denial(format!("having more than {most} files open"), "open files"));
+            return Err(ErrorCode::InsufficientMemory.into());
+        }
+        self.files.open += 1;
+        Ok(())
+    }
+}
+
+fn too_much(quota: &Quota) -> Denial {
+    quota_denial(format!("writing more than {} bytes", quota.limit()), "bytes")
+}
+
+fn quota_denial(asked: String, what: &str) -> Denial {
+    Denial {
+        capability: Capability::FsWrite,
+        asked,
+        rule: format!("one call may not use more {what}"),
+        remedy: "do the work in several calls, or raise `limits` in the agent's definition".to_owned(),
+    }
+}
+
+impl preopens::Host for Guarded<'_> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+        let folders = Arc::clone(&self.files.preopens.folders);
+        let push = |folder: &Preopen| {
+            Ok((self.wasi.table.push(Descriptor::Dir(folder.wasi.clone()))?, folder.name.to_string()))
+        };
+        folders.iter().map(push).collect()
+    }
+}
+
+impl types::Host for Guarded<'_> {
+    fn convert_error_code(&mut self, error: FsError) -> wasmtime::Result<ErrorCode> {
+        error.downcast()
+    }
+
+    fn filesystem_error_code(&mut self, error: Resource<wasmtime::Error>) -> wasmtime::Result<Option<ErrorCode>> {
+        types::Host::filesystem_error_code(&mut self.wasi, error)
+    }
+}
+
+impl HostDescriptor for Guarded<'_> {
+    async fn open_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: PathFlags,
+        path: String,
+        open_flags: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Resource<Descriptor>> {
+        let last = last_link(path_flags);
+        let changes = open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) || flags.contains(DescriptorFlags::WRITE);
+        self.opened()?;
+        let result = if changes && !open_flags.contains(OpenFlags::DIRECTORY) {
+            self.open_to_change(&fd, last, &path, open_flags, flags).await
+        } else if is_special(&self.directory(&fd)?.dir, &path, last) {
+            Err(ErrorCode::Unsupported.into())
+        } else {
+            self.wasi.open_at(fd, path_flags, path, open_flags, flags).await
+        };
+        if result.is_err() {
+            self.files.open -= 1;
+        }
+        result
+    }
+
+    async fn set_times_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: PathFlags,
+        path: String,
+        accessed: types::NewTimestamp,
+        modified: types::NewTimestamp,
+    ) -> FsResult<()> {
+        let place = self.permit(&fd, &path, last_link(path_flags), Change::Write)?;
+        let lent = self.lend(&place)?;
+        let done = self.wasi.set_times_at(borrow(&lent), PathFlags::empty(), place.name, accessed, modified).await;
+        self.take_back(lent)?;
+        done
+    }
+
+    async fn create_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
+        let place = self.permit(&fd, &path, LastLink::Keep, Change::Write)?;
+        self.create()?;
+        let lent = self.lend(&place)?;
+        let done = self.wasi.create_directory_at(borrow(&lent), place.name).await;
+        self.take_back(lent)?;
+        done
+    }
+
+    async fn remove_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
+        let place = self.permit(&fd, &path, LastLink::Keep, Change::Move)?;
+        let lent = self.lend(&place)?;
+        let done = self.wasi.remove_directory_at(borrow(&lent), place.name).await;
+        self.take_back(lent)?;
+        done
+    }
+
+    async fn unlink_file_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
+        let place = self.permit(&fd, &path, LastLink::Keep, Change::Write)?;
+        let lent = self.lend(&place)?;
+        let done = self.wasi.unlink_file_at(borrow(&lent), place.name).await;
+        self.take_back(lent)?;
+        done
+    }
+
+    async fn rename_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        old_path: String,
+        new_fd: Resource<Descriptor>,
+        new_path: String,
+    ) -> FsResult<()> {
+        let old = self.permit(&fd, &old_path, LastLink::Keep, Change::Move)?;
+        let new = self.permit(&new_fd, &new_path, LastLink::Keep, Change::Move)?;
+        let (from, to) = (self.lend(&old)?, self.lend(&new)?);
+        let done = self.wasi.rename_at(borrow(&from), old.name, borrow(&to), new.name).await;
+        self.take_back(from)?;
+        self.take_back(to)?;
+        done
+    }
+
+    /// A hard link to a file that may not be changed would be a way to change it, so both ends must
+    /// be writable.
+    async fn link_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: PathFlags,
+        old_path: String,
+        new_fd: Resource<Descriptor>,
+        new_path: String,
+    ) -> FsResult<()> {
+        let old = self.permit(&fd, &old_path, LastLink::Keep, Change::Write)?;
+        let new = self.permit(&new_fd, &new_path, LastLink::Keep, Change::Write)?;
+        self.create()?;
+        let (from, to) = (self.lend(&old)?, self.lend(&new)?);
+        let done = self.wasi.link_at(borrow(&from), path_flags, old.name, borrow(&to), new.name).await;
+        self.take_back(from)?;
+        self.take_back(to)?;
+        done
+    }
+
+    /// The guest could not follow a link out of its folder, but an unconfined program could.
+    async fn symlink_at(&mut self, fd: Resource<Descriptor>, target: String, path: String) -> FsResult<()> {
+        let place = self.permit(&fd, &path, LastLink::Keep, Change::Write)?;
+        if place.resolve(&target).is_none() {
+            Host::deny(
+                self.denials,
+                Denial {
+                    capability: Capability::FsWrite,
+                    asked: format!("a link at {}", place.path),
+                    rule: "it would lead out of the workspace".to_owned(),
+                    remedy: "link to a relative path inside the workspace".to_owned(),
+                },
+            );
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        self.create()?;
+        let lent = self.lend(&place)?;
+        let done = self.wasi.symlink_at(borrow(&lent), target, place.name).await;
+        self.take_back(lent)?;
+        done
+    }
+
+    async fn set_times(
+        &mut self,
+        fd: Resource<Descriptor>,
+        accessed: types::NewTimestamp,
+        modified: types::NewTimestamp,
+    ) -> FsResult<()> {
+        // A file opened for reading could have its times changed all the same, so the place is asked.
+        let file = match self.wasi.table.get(&fd)? {
+            Descriptor::File(file) => Arc::clone(&file.file),
+            Descriptor::Dir(directory) => Arc::clone(&directory.dir),
+        };
+        let Some(root) = &self.files.preopens.root else { return Err(ErrorCode::NotPermitted.into()) };
+        let path = real_path(root, &*file).map_err(|error| io_code(&error))?;
+        if let Err(denial) = self.files.preopens.grant.permit_write(&path) {
+            Host::deny(self.denials, denial);
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        self.wasi.set_times(fd, accessed, modified).await
+    }
+
+    async fn set_size(&mut self, fd: Resource<Descriptor>, size: types::Filesize) -> FsResult<()> {
+        let before = match self.wasi.table.get(&fd)? {
+            Descriptor::File(file) => file.file.metadata().map_or(0, |meta| meta.len()),
+            Descriptor::Dir(_) => 0,
+        };
+        self.spend(size.saturating_sub(before))?;
+        self.wasi.set_size(fd, size).await
+    }
+
+    async fn write(&mut self, fd: Resource<Descriptor>, buffer: Vec<u8>, offset: types::Filesize) -> FsResult<types::Filesize> {
+        self.spend(buffer.len() as u64)?;
+        self.wasi.write(fd, buffer, offset).await
+    }
+
+    fn write_via_stream(&mut self, fd: Resource<Descriptor>, offset: types::Filesize) -> FsResult<Resource<DynOutputStream>> {
+        let stream = self.wasi.write_via_stream(fd, offset)?;
+        self.metered(stream)
+    }
+
+    fn append_via_stream(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<DynOutputStream>> {
+        let stream = self.wasi.append_via_stream(fd)?;
+        self.metered(stream)
+    }
+
+    fn drop(&mut self, fd: Resource<Descriptor>) -> wasmtime::Result<()> {
+        self.files.open = self.files.open.saturating_sub(1);
+        HostDescriptor::drop(&mut self.wasi, fd)
+    }
+
+    // What follows changes nothing and goes straight through.
+
+    fn read_via_stream(&mut self, fd: Resource<Descriptor>, offset: types::Filesize) -> FsResult<Resource<DynInputStream>> {
+        self.wasi.read_via_stream(fd, offset)
+    }
+
+    async fn advise(
+        &mut self,
+        fd: Resource<Descriptor>,
+        offset: types::Filesize,
+        length: types::Filesize,
+        advice: types::Advice,
+    ) -> FsResult<()> {
+        self.wasi.advise(fd, offset, length, advice).await
+    }
+
+    async fn sync_data(&mut self, fd: Resource<Descriptor>) -> FsResult<()> {
+        self.wasi.sync_data(fd).await
+    }
+
+    async fn sync(&mut self, fd: Resource<Descriptor>) -> FsResult<()> {
+        self.wasi.sync(fd).await
+    }
+
+    async fn get_flags(&mut self, fd: Resource<Descriptor>) -> FsResult<DescriptorFlags> {
+        self.wasi.get_flags(fd).await
+    }
+
+    async fn get_type(&mut self, fd: Resource<Descriptor>) -> FsResult<types::DescriptorType> {
+        self.wasi.get_type(fd).await
+    }
+
+    async fn read(&mut self, fd: Resource<Descriptor>, length: types::Filesize, offset: types::Filesize) -> FsResult<(Vec<u8>, bool)> {
+        self.wasi.read(fd, length, offset).await
+    }
+
+    async fn read_directory(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<types::DirectoryEntryStream>> {
+        self.wasi.read_directory(fd).await
+    }
+
+    async fn stat(&mut self, fd: Resource<Descriptor>) -> FsResult<types::DescriptorStat> {
+        self.wasi.stat(fd).await
+    }
+
+    async fn stat_at(&mut self, fd: Resource<Descriptor>, path_flags: PathFlags, path: String) -> FsResult<types::DescriptorStat> {
+        self.wasi.stat_at(fd, path_flags, path).await
+    }
+
+    async fn readlink_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<String> {
+        self.wasi.readlink_at(fd, path).await
+    }
+
+    async fn is_same_object(&mut self, a: Resource<Descriptor>, b: Resource<Descriptor>) -> wasmtime::Result<bool> {
+        self.wasi.is_same_object(a, b).await
+    }
+
+    async fn metadata_hash(&mut self, fd: Resource<Descriptor>) -> FsResult<types::MetadataHashValue> {
+        self.wasi.metadata_hash(fd).await
+    }
+
+    async fn metadata_hash_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: PathFlags,
+        path: String,
+    ) -> FsResult<types::MetadataHashValue> {
+        self.wasi.metadata_hash_at(fd, path_flags, path).await
+    }
+}
+
+impl Guarded<'_> {
+    async fn open_to_change(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        last: LastLink,
+        path: &str,
+        open_flags: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<Resource<Descriptor>> {
+        let place = self.permit(fd, path, last, Change::Write)?;
+        if is_special(&place.directory, &place.name, LastLink::Keep) {
+            return Err(ErrorCode::Unsupported.into());
+        }
+        if open_flags.contains(OpenFlags::CREATE) && !place.exists() {
+            self.create()?;
+        }
+        let lent = self.lend(&place)?;
+        let opened = self.wasi.open_at(borrow(&lent), PathFlags::empty(), place.name, open_flags, flags).await;
+        self.take_back(lent)?;
+        opened
+    }
+
+    /// Puts a counter around a stream that writes to a file.
+    fn metered(&mut self, stream: Resource<DynOutputStream>) -> FsResult<Resource<DynOutputStream>> {
+        let inner = self.wasi.table.delete(stream)?;
+        let metered: DynOutputStream = Box::new(Metered { inner, quota: Arc::clone(&self.files.quota) });
+        Ok(self.wasi.table.push(metered)?)
+    }
+}
+
+impl HostDirectoryEntryStream for Guarded<'_> {
+    async fn read_directory_entry(
+        &mut self,
+        stream: Resource<types::DirectoryEntryStream>,
+    ) -> FsResult<Option<types::DirectoryEntry>> {
+        self.wasi.read_directory_entry(stream).await
+    }
+
+    fn drop(&mut self, stream: Resource<types::DirectoryEntryStream>) -> wasmtime::Result<()> {
+        HostDirectoryEntryStream::drop(&mut self.wasi, stream)
+    }
+}
+
+fn last_link(flags: PathFlags) -> LastLink {
+    if flags.contains(PathFlags::SYMLINK_FOLLOW) { LastLink::Follow } else { LastLink::Keep }
+}
+
+fn borrow(lent: &Resource<Descriptor>) -> Resource<Descriptor> {
+    Resource::new_borrow(lent.rep())
+}

@@ -1,0 +1,174 @@
+//! Compiling a component nobody vouches for: in a process of its own that can be killed.
+//!
+//! Compilers promise nothing about hostile input, so the work happens in a worker with a memory
+//! and CPU limit, under a deadline, after a size check. The result is sealed into the cache.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::{Artifact, ArtifactCache, ArtifactError, Compiled, Engine, Failure, artifact};
+
+/// Makes components ready to run, compiling each only once.
+pub struct Compiler {
+    worker: PathBuf,
+    cache: Option<ArtifactCache>,
+    limits: CompileLimits,
+}
+
+/// What compiling one component may use up.
+#[derive(Clone, Copy, Debug)]
+struct CompileLimits {
+    size: usize,
+    memory: u64,
+    time: Duration,
+}
+
+/// Enough for a 30 MB interpreter, far below what hurts the machine.
+const LIMITS: CompileLimits = CompileLimits { size: 64 << 20, memory: 4 << 30, time: Duration::from_secs(120) };
+
+/// Why a component could not be compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// Larger than any tool.
+    #[error("the component has {size} bytes; at most {limit} are accepted")]
+    TooLarge {
+        /// Its size.
+        size: usize,
+        /// The most there may be.
+        limit: usize,
+    },
+    /// Not a component, or not a valid one.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+    /// The worker said why it does not compile.
+    #[error("it does not compile: {0}")]
+    Invalid(String),
+    /// The worker hit its time or memory limit.
+    #[error("compiling it took more than {0}; it was stopped")]
+    TooCostly(&'static str),
+    /// The worker could not be run.
+    #[error("the compile worker cannot be run: {0}")]
+    Worker(#[from] io::Error),
+}
+
+impl Compiler {
+    /// Compiles by running `worker compile-worker`; keeps what it made in the cache, if any.
+    pub fn new(worker: PathBuf, cache: Option<ArtifactCache>) -> Self {
+        Self { worker, cache, limits: LIMITS }
+    }
+
+    /// The same with a shorter deadline, for tests.
+    #[doc(hidden)]
+    pub fn with_deadline(self, time: Duration) -> Self {
+        Self { limits: CompileLimits { time, ..self.limits }, ..self }
+    }
+
+    /// Makes a component ready. The bytes that are hashed are the bytes that are compiled.
+    pub fn prepare(&self, engine: &Engine, wasm: &[u8]) -> Result<Compiled, Failure> {
+        let bad = |error: CompileError| Failure::BadComponent { reason: error.to_string() };
+        self.check(wasm).map_err(bad)?;
+        let digest = artifact::digest(wasm);
+        if let Some(artifact) = self.cache.as_ref().and_then(|cache| cache.find(engine, digest))
+            && let Ok(compiled) = Compiled::load(engine, &artifact)
+        {
+            return Ok(compiled);
+        }
+        let artifact = Artifact::trusted(digest, self.compile(wasm).map_err(bad)?);
+        let compiled = Compiled::load(engine, &artifact)?;
+        if let Some(cache) = &self.cache {
+            // A full disk costs time at the next start, not this call.
+            drop(cache.add(engine, &artifact));
+        }
+        Ok(compiled)
+    }
+
+    fn check(&self, wasm: &[u8]) -> Result<(), CompileError> {
+        if wasm.len() > self.limits.size {
+            return Err(CompileError::TooLarge { size: wasm.len(), limit: self.limits.size });
+        }
+        Ok(artifact::check_header(wasm)?)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this file owns running the compile worker")]
+    fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, CompileError> {
+        let mut child = Command::new(&self.worker)
+            .arg("compile-worker")
+            .arg(self.limits.memory.to_string())
+            .arg(self.limits.time.as_secs().max(1).to_string())
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (Some(mut stdin), Some(mut stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(io::Error::other("the worker has no pipes").into());
+        };
+        let reader = thread::spawn(move || {
+            let mut code = Vec::new();
+            stdout.read_to_end(&mut code).map(|_| code)
+        });
+        let complaint = thread::spawn(move || {
+            let mut text = String::new();
+            stderr.take(64 << 10).read_to_string(&mut text).map(|_| text)
+        });
+        thread::scope(|scope| {
+            // A worker that dies early closes the pipe; how it died is what matters.
+            scope.spawn(move || drop(stdin.write_all(wasm)));
+            wait(&mut child, self.limits.time)
+        })?;
+        let status = child.wait()?;
+        let code = reader.join().map_err(|_| io::Error::other("reading the worker's output failed"))??;
+        let complaint = complaint.join().map_err(|_| io::Error::other("reading the worker's errors failed"))?;
+        if status.success() {
+            return Ok(code);
+        }
+        match (status.code(), complaint) {
+            (Some(1), Ok(complaint)) => Err(CompileError::Invalid(complaint.trim().to_owned())),
+            _ => Err(CompileError::TooCostly("the memory or processor time it may use")),
+        }
+    }
+}
+
+/// Waits for the worker, and kills it at the deadline.
+fn wait(child: &mut Child, limit: Duration) -> Result<(), CompileError> {
+    let deadline = Instant::now() + limit;
+    let mut pause = Duration::from_millis(1);
+    while child.try_wait()?.is_none() {
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            return Err(CompileError::TooCostly("the time it may take"));
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// The worker's whole life: limit itself, read a component, write machine code. It runs in a
+/// process of its own and ends by exit code 0, or 1 with the reason on standard error.
+pub fn compile_worker(
+    memory: u64,
+    seconds: u64,
+    input: &mut impl io::Read,
+    output: &mut impl io::Write,
+) -> Result<(), CompileError> {
+    let limit = |most| Rlimit { current: Some(most), maximum: Some(most) };
+    setrlimit(Resource::As, limit(memory)).map_err(io::Error::from)?;
+    setrlimit(Resource::Cpu, limit(seconds.saturating_mul(4))).map_err(io::Error::from)?;
+    setrlimit(Resource::Core, limit(0)).map_err(io::Error::from)?;
+    let mut wasm = Vec::new();
+    input.take(LIMITS.size as u64 + 1).read_to_end(&mut wasm)?;
+    let code = artifact::precompile(&wasm)?;
+    output.write_all(&code)?;
+    Ok(())
+}

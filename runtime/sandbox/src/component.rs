@@ -1,0 +1,95 @@
+//! A component ready to be linked: machine code, and what it needs.
+
+use std::collections::BTreeSet;
+
+use palisade_grants::Capability;
+use wasmtime::component::Component;
+
+use crate::{Artifact, Engine, Failure, Limits, Needs, Scope, sandbox::Call};
+
+/// The digest of a component's bytes; it stands for the component in every cache.
+pub(crate) type Digest = [u8; 32];
+
+/// A component ready to be linked. Cheap to clone.
+#[derive(Clone)]
+pub struct Compiled {
+    pub(crate) component: Component,
+    digest: Digest,
+    needs: std::sync::Arc<Needs>,
+}
+
+/// What a tool says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// The name the model calls it by.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of its input.
+    pub input_schema: String,
+    /// The host capabilities it declares.
+    pub capabilities: BTreeSet<Capability>,
+    /// Dotted capabilities of a plugin's own, which mean something only to scope lists.
+    pub own_capabilities: BTreeSet<String>,
+    /// It changes nothing outside itself.
+    pub read_only: bool,
+    /// Calling it twice has the effect of calling it once.
+    pub idempotent: bool,
+}
+
+/// Describing is answering a question about oneself; it needs next to nothing.
+const DESCRIBING: Limits = Limits {
+    memory: 64 << 20,
+    call_time: std::time::Duration::from_secs(2),
+    output: 256 << 10,
+    host_call: 1 << 20,
+    written: 0,
+    created: 0,
+    ..Limits::STANDARD
+};
+
+impl Compiled {
+    /// Loads machine code that this project made itself.
+    pub fn load(engine: &Engine, artifact: &Artifact) -> Result<Self, Failure> {
+        let component =
+            artifact.load(engine.wasm()).map_err(|error| Failure::BadComponent { reason: error.to_string() })?;
+        let needs = Needs::of(&component).map_err(|error| Failure::BadComponent { reason: error.to_string() })?;
+        Ok(Self { component, digest: artifact.digest(), needs: std::sync::Arc::new(needs) })
+    }
+
+    /// The digest of the component's bytes.
+    pub fn digest(&self) -> [u8; 32] {
+        self.digest
+    }
+
+    /// What it needs.
+    pub fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
+    /// Asks the tool what it is, without lending it anything: its interfaces are linked, but
+    /// there is no folder, no space and no other tool behind them. Refuses a component that
+    /// imports more than it declares.
+    pub fn describe(&self, engine: &Engine) -> Result<Description, Failure> {
+        let scope = Scope::for_describing(engine, DESCRIBING);
+        let described = scope.describe(self, &Call::default())?;
+        let mut description = Description {
+            name: described.name,
+            description: described.description,
+            input_schema: described.input_schema,
+            capabilities: BTreeSet::new(),
+            own_capabilities: BTreeSet::new(),
+            read_only: described.read_only,
+            idempotent: described.idempotent,
+        };
+        for capability in described.capabilities {
+            match capability.parse::<Capability>() {
+                Ok(capability) => drop(description.capabilities.insert(capability)),
+                Err(_) => drop(description.own_capabilities.insert(capability)),
+            }
+        }
+        let declared = self.needs.check_declared(&description.capabilities);
+        declared.map_err(|error| Failure::BadComponent { reason: error.to_string() })?;
+        Ok(description)
+    }
+}

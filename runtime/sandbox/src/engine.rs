@@ -1,0 +1,289 @@
+//! The one engine of a process: how code is compiled, how memory is pooled, the clock that
+//! interrupts guests, and the threads they run on.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::Semaphore;
+use wasmtime::{
+    Config, Enabled, EngineWeak, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmFeatures,
+};
+
+use crate::{Failure, Limits, bindings::ToolPre, component::Digest, host::Host, scope::Shape};
+
+/// How large a process's sandbox is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Guests that may be alive at the same time. Each slot costs a little address space and start
+    /// time: about 4 µs.
+    pub slots: u32,
+    /// Calls that may wait for a slot; one more is refused as [`Failure::Busy`].
+    pub queue: usize,
+    /// The most memory that any guest can be given.
+    pub memory: usize,
+}
+
+impl Settings {
+    /// For a command that runs one agent and ends.
+    pub const ONE_AGENT: Self = Self { slots: 32, queue: 256, memory: 1 << 30 };
+    /// For a server.
+    pub const SERVER: Self = Self { slots: 1_000, queue: 10_000, memory: 1 << 30 };
+}
+
+/// The engine could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The machine does not have what the engine needs.
+    #[error("the sandbox engine cannot start on this machine: {0:#}")]
+    Unavailable(wasmtime::Error),
+    /// No thread could be started.
+    #[error("the sandbox's threads cannot be started: {0}")]
+    Threads(#[from] std::io::Error),
+}
+
+/// The one engine of a process. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    wasm: wasmtime::Engine,
+    settings: Settings,
+    heartbeat: Arc<Heartbeat>,
+    slots: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    /// Runs guests on its blocking threads and their timers on its one worker.
+    runtime: Option<tokio::runtime::Runtime>,
+    /// Components linked to what a grant shape holds. Agents with the same shape share them.
+    linked: Mutex<HashMap<(Digest, Shape), ToolPre<Host>>>,
+}
+
+/// Time between two looks at whether a guest must stop.
+const TICK: Duration = Duration::from_millis(10);
+/// A clock that has not ticked for this long is broken, and a guest might run for ever.
+const STALLED: Duration = Duration::from_secs(2);
+/// One stack size for all guests: wasmtime fixes it per engine.
+pub(crate) const STACK: usize = Limits::STANDARD.stack;
+
+impl Engine {
+    /// Starts the engine, its clock and its threads.
+    pub fn start(settings: Settings) -> Result<Self, EngineError> {
+        let mut config = config();
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(settings)));
+        let wasm = wasmtime::Engine::new(&config).map_err(EngineError::Unavailable)?;
+        let heartbeat = Arc::new(Heartbeat::new());
+        heartbeat.start(wasm.weak())?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(usize::try_from(settings.slots).unwrap_or(usize::MAX).max(1))
+            .thread_name("palisade-sandbox")
+            .enable_time()
+            .build()?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                wasm,
+                settings,
+                heartbeat,
+                slots: Arc::new(Semaphore::new(settings.slots as usize)),
+                waiting: AtomicUsize::new(0),
+                runtime: Some(runtime),
+                linked: Mutex::default(),
+            }),
+        })
+    }
+
+    /// Whether the clock that interrupts guests still ticks. Without it no call is started.
+    pub fn is_healthy(&self) -> bool {
+        self.inner.heartbeat.age() < STALLED
+    }
+
+    /// Guests that are alive now.
+    pub fn alive(&self) -> usize {
+        (self.inner.settings.slots as usize).saturating_sub(self.inner.slots.available_permits())
+    }
+
+    /// How large this engine was made.
+    pub fn settings(&self) -> Settings {
+        self.inner.settings
+    }
+
+    /// Stops the clock, to show in a test that this is noticed.
+    #[doc(hidden)]
+    pub fn stop_clock(&self) {
+        self.inner.heartbeat.stopped.store(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn wasm(&self) -> &wasmtime::Engine {
+        &self.inner.wasm
+    }
+
+    pub(crate) fn runtime(&self) -> &tokio::runtime::Runtime {
+        match &self.inner.runtime {
+            Some(runtime) => runtime,
+            None => unreachable!("the runtime is taken out only when the engine is dropped"),
+        }
+    }
+
+    /// Takes a slot now or not at all.
+    pub(crate) fn try_slot(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Failure> {
+        self.check_clock()?;
+        Arc::clone(&self.inner.slots).try_acquire_owned().map_err(|_| self.busy())
+    }
+
+    /// Waits for a slot, unless too many wait already.
+    pub(crate) async fn slot(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Failure> {
+        if let Ok(slot) = self.try_slot() {
+            return Ok(slot);
+        }
+        self.check_clock()?;
+        let waiting = Waiting::join(&self.inner.waiting, self.inner.settings.queue).ok_or_else(|| self.busy())?;
+        let slot = Arc::clone(&self.inner.slots).acquire_owned().await;
+        drop(waiting);
+        slot.map_err(|_| self.busy())
+    }
+
+    fn check_clock(&self) -> Result<(), Failure> {
+        if self.is_healthy() {
+            return Ok(());
+        }
+        Err(Failure::Host { reason: "the clock that interrupts guests has stopped; no call is started".to_owned() })
+    }
+
+    fn busy(&self) -> Failure {
+        Failure::Busy { slots: self.inner.settings.slots, queue: self.inner.settings.queue }
+    }
+
+    /// Finds a component linked to a shape, or links it.
+    pub(crate) fn linked(
+        &self,
+        key: (Digest, Shape),
+        link: impl FnOnce(&Shape) -> Result<ToolPre<Host>, Failure>,
+    ) -> Result<ToolPre<Host>, Failure> {
+        let mut linked = self.inner.linked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pre) = linked.get(&key) {
+            return Ok(pre.clone());
+        }
+        let pre = link(&key.1)?;
+        linked.insert(key, pre.clone());
+        Ok(pre)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Dropping a runtime waits for its threads, which must not happen on one of them or on
+        // another runtime's; guests that still run are on their own deadline.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// What decides how code is compiled. The build that makes machine code and the process that runs
+/// it use this same function; machine code made with other settings does not load.
+pub(crate) fn config() -> Config {
+    let mut config = Config::new();
+    config
+        .epoch_interruption(true)
+        // Component-model async is not used; without it a call is cheaper and less can go wrong.
+        .concurrency_support(false)
+        .cranelift_opt_level(OptLevel::Speed)
+        .max_wasm_stack(STACK)
+        // Host functions run on the same stack as the guest.
+        .async_stack_size(STACK + (512 << 10))
+        .memory_init_cow(true)
+        .wasm_backtrace_max_frames(std::num::NonZeroUsize::new(16))
+        // What tools do not need is not compiled in or switched off.
+        .wasm_features(
+            WasmFeatures::MEMORY64
+                | WasmFeatures::TAIL_CALL
+                | WasmFeatures::EXCEPTIONS
+                | WasmFeatures::STACK_SWITCHING
+                | WasmFeatures::CUSTOM_PAGE_SIZES
+                | WasmFeatures::WIDE_ARITHMETIC
+                | WasmFeatures::RELAXED_SIMD,
+            false,
+        );
+    config
+}
+
+/// Memory and stacks are prepared once and wiped after each call. Keeping the first pages resident
+/// and asking the kernel which were touched keeps calls off the process's memory lock, so that
+/// they scale with cores.
+fn pool(settings: Settings) -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(settings.slots)
+        .total_core_instances(settings.slots.saturating_mul(4))
+        .total_memories(settings.slots)
+        .total_tables(settings.slots.saturating_mul(2))
+        .total_stacks(settings.slots)
+        .max_unused_warm_slots(settings.slots)
+        .max_memory_size(settings.memory)
+        .table_elements(100_000)
+        .max_core_instance_size(1 << 20)
+        .max_component_instance_size(1 << 20)
+        .max_core_instances_per_component(32)
+        .max_memories_per_component(4)
+        .max_tables_per_component(16)
+        .max_tables_per_module(4)
+        .linear_memory_keep_resident(2 << 20)
+        .table_keep_resident(2 << 20)
+        .pagemap_scan(Enabled::Auto);
+    pool
+}
+
+/// The clock that interrupts guests, and the proof that it still runs.
+struct Heartbeat {
+    started: Instant,
+    /// Milliseconds after `started` of the last tick.
+    last: AtomicU64,
+    stopped: AtomicUsize,
+}
+
+impl Heartbeat {
+    fn new() -> Self {
+        Self { started: Instant::now(), last: AtomicU64::new(0), stopped: AtomicUsize::new(0) }
+    }
+
+    fn start(self: &Arc<Self>, engine: EngineWeak) -> Result<(), std::io::Error> {
+        let heartbeat = Arc::clone(self);
+        thread::Builder::new().name("palisade-clock".to_owned()).spawn(move || {
+            while heartbeat.stopped.load(Ordering::Relaxed) == 0 {
+                thread::sleep(TICK);
+                let Some(engine) = engine.upgrade() else { return };
+                engine.increment_epoch();
+                let now = u64::try_from(heartbeat.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+                heartbeat.last.store(now, Ordering::Relaxed);
+            }
+        })?;
+        Ok(())
+    }
+
+    fn age(&self) -> Duration {
+        self.started.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Relaxed)))
+    }
+}
+
+/// A place in the queue, given back when dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn join(count: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let place = Self(count);
+        (count.fetch_add(1, Ordering::AcqRel) < most).then_some(place)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,129 @@
+//! Why a sandboxed call gave no value, and whose fault it is.
+
+use std::time::Duration;
+
+use palisade_grants::Denial;
+
+/// Why a call gave no value. Whatever a guest does ends in one of these; the host goes on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The tool says that its input is wrong.
+    #[error("{0}")]
+    InvalidInput(String),
+    /// The tool says that it was refused something it needed.
+    #[error("{0}")]
+    Refused(String),
+    /// The tool tried and did not succeed.
+    #[error("{0}")]
+    Failed(String),
+    /// The guest crashed.
+    #[error("the tool crashed: {reason}")]
+    Trap {
+        /// What wasmtime said.
+        reason: String,
+    },
+    /// The call took longer than it may.
+    #[error("the tool ran out of time after {limit:?}")]
+    OutOfTime {
+        /// How long it could have taken.
+        limit: Duration,
+    },
+    /// The guest asked for more memory, tables or instances than it may have, and gave up.
+    #[error("the tool ran out of {what} (limit {limit})")]
+    OutOfMemory {
+        /// What it wanted more of.
+        what: &'static str,
+        /// How much it could have had.
+        limit: usize,
+    },
+    /// The guest opened more handles, or handed over more data in one host call, than it may.
+    #[error("the tool used too many {what} (limit {limit})")]
+    TooMany {
+        /// What there was too much of.
+        what: &'static str,
+        /// How much it could have had.
+        limit: usize,
+    },
+    /// The result is larger than it may be.
+    #[error("the tool's output is too large (limit {limit} bytes)")]
+    OutputTooLarge {
+        /// How large it could have been.
+        limit: usize,
+    },
+    /// Something was refused by a grant before the guest ran.
+    #[error("{0}")]
+    Denied(Denial),
+    /// The bytes are no component that could be run.
+    #[error("this is not a usable tool component: {reason}")]
+    BadComponent {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Every slot is taken and the queue is full.
+    #[error("all {slots} sandboxes are busy and {queue} calls wait already; try again later")]
+    Busy {
+        /// Guests that may be alive at the same time.
+        slots: u32,
+        /// Calls that may wait.
+        queue: usize,
+    },
+    /// Whoever asked for the call no longer wants it.
+    #[error("the call was cancelled")]
+    Cancelled,
+    /// The host could not do its part.
+    #[error("the sandbox failed: {reason}")]
+    Host {
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// Whose fault a failure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The input or the timing of whoever called.
+    Caller,
+    /// The guest.
+    Guest,
+    /// Nobody: a grant does not allow it.
+    Grant,
+    /// The host or its machine.
+    Host,
+}
+
+impl Failure {
+    /// Whose fault it is.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::InvalidInput(_) | Self::Cancelled | Self::Busy { .. } => Blame::Caller,
+            Self::Failed(_)
+            | Self::Trap { .. }
+            | Self::OutOfTime { .. }
+            | Self::OutOfMemory { .. }
+            | Self::TooMany { .. }
+            | Self::OutputTooLarge { .. }
+            | Self::BadComponent { .. } => Blame::Guest,
+            Self::Refused(_) | Self::Denied(_) => Blame::Grant,
+            Self::Host { .. } => Blame::Host,
+        }
+    }
+
+    /// One stable word for each kind, for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::InvalidInput(_) => "invalid-input",
+            Self::Refused(_) => "refused",
+            Self::Failed(_) => "failed",
+            Self::Trap { .. } => "trap",
+            Self::OutOfTime { .. } => "out-of-time",
+            Self::OutOfMemory { .. } => "out-of-memory",
+            Self::TooMany { .. } => "too-many",
+            Self::OutputTooLarge { .. } => "output-too-large",
+            Self::Denied(_) => "denied",
+            Self::BadComponent { .. } => "bad-component",
+            Self::Busy { .. } => "busy",
+            Self::Cancelled => "cancelled",
+            Self::Host { .. } => "host",
+        }
+    }
+}

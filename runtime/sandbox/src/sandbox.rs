@@ -1,0 +1,347 @@
+//! One guest, one call, then gone.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use palisade_grants::Denial;
+use tokio::sync::Notify;
+use wasmtime::{Store, UpdateDeadline, component::ResourceTableError};
+use wasmtime_wasi::I32Exit;
+
+use crate::{
+    Captured, Failure, Limits, Progress,
+    bindings::exports,
+    host::Host,
+    meter::Refused,
+    scope::{self, LinkedTool, Tools},
+};
+
+/// Whoever wants a call: can stop it, and may watch its progress. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Call {
+    cancelled: Option<Arc<Cancel>>,
+    progress: Option<Arc<dyn Progress>>,
+}
+
+#[derive(Default)]
+struct Cancel {
+    requested: AtomicBool,
+    wake: Notify,
+}
+
+/// What a call came to.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The result, or why there is none.
+    pub outcome: Result<String, Failure>,
+    /// What it used up.
+    pub cost: Cost,
+    /// What the sandbox refused while it ran.
+    pub denials: Vec<Denial>,
+    /// What it printed.
+    pub stdout: Captured,
+    /// What it printed as errors.
+    pub stderr: Captured,
+}
+
+/// What a call used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// From start to end.
+    pub duration: Duration,
+    /// The most linear memory it had, in bytes.
+    pub peak_memory: usize,
+    /// How often the clock looked at it: one epoch is 10 ms of computing.
+    pub epochs: u64,
+    /// Bytes written to files.
+    pub written: u64,
+}
+
+/// After this much longer than its limit, a thread that is stuck in the kernel is left behind.
+const GRACE: Duration = Duration::from_millis(250);
+
+impl Call {
+    /// A call that can be cancelled.
+    pub fn new() -> Self {
+        Self { cancelled: Some(Arc::default()), progress: None }
+    }
+
+    /// The same, watched.
+    pub fn watched_by(self, progress: Arc<dyn Progress>) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
+    /// Stops the call, wherever it is.
+    pub fn cancel(&self) {
+        if let Some(cancel) = &self.cancelled {
+            cancel.requested.store(true, Ordering::Release);
+            cancel.wake.notify_waiters();
+        }
+    }
+
+    pub(crate) fn progress(&self) -> Option<Arc<dyn Progress>> {
+        self.progress.clone()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.as_ref().is_some_and(|cancel| cancel.requested.load(Ordering::Acquire))
+    }
+
+    async fn cancelled(&self) {
+        let Some(cancel) = &self.cancelled else { return std::future::pending().await };
+        let woken = cancel.wake.notified();
+        if !self.is_cancelled() {
+            woken.await;
+        }
+    }
+}
+
+impl Report {
+    pub(crate) fn failed(failure: Failure) -> Self {
+        Self {
+            outcome: Err(failure),
+            cost: Cost::default(),
+            denials: Vec::new(),
+            stdout: Captured::default(),
+            stderr: Captured::default(),
+        }
+    }
+}
+
+/// Runs a tool on one of the sandbox's threads. Dropping the future cancels the call.
+pub(crate) async fn call_elsewhere(tool: Arc<LinkedTool>, tools: Tools, input: String, call: Call) -> Report {
+    let call = Call { cancelled: call.cancelled.or_else(|| Some(Arc::default())), ..call };
+    let cancel_when_dropped = CancelOnDrop(call.clone());
+    let slot = match tool.engine.slot().await {
+        Ok(slot) => slot,
+        Err(failure) => return Report::failed(failure),
+    };
+    let engine = tool.engine.clone();
+    let limit = tool.limits.call_time;
+    let work = engine.runtime().spawn_blocking(move || {
+        let _slot = slot;
+        run_here(&tool, &tools, &input, &call)
+    });
+    // A guest stuck in a system call cannot be interrupted; its caller goes on without it.
+    let ended = {
+        let _timers = engine.runtime().enter();
+        tokio::time::timeout(limit + GRACE, work)
+    };
+    let report = match ended.await {
+        Ok(Ok(report)) => report,
+        Ok(Err(_)) => Report::failed(Failure::Host { reason: "the call's thread ended early".to_owned() }),
+        Err(_) => Report::failed(Failure::OutOfTime { limit }),
+    };
+    drop(cancel_when_dropped);
+    report
+}
+
+struct CancelOnDrop(Call);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// Runs a tool on this thread.
+pub(crate) fn call_here(tool: &LinkedTool, tools: &Tools, input: &str, call: &Call) -> Report {
+    match tool.engine.try_slot() {
+        Ok(_slot) => run_here(tool, tools, input, call),
+        Err(failure) => Report::failed(failure),
+    }
+}
+
+/// Runs a tool for another guest, inside what is left of that guest's time and depth.
+pub(crate) async fn call_from(caller: &mut Host, tool: &str, input: &str) -> Report {
+    let Some(linked) = scope::find(&caller.tools, tool) else { return Report::failed(scope::unknown(tool)) };
+    let depth = caller.depth + 1;
+    if depth > linked.limits.depth {
+        return Report::failed(Failure::TooMany { what: "tools calling tools", limit: linked.limits.depth as usize });
+    }
+    let slot = linked.engine.try_slot();
+    if let Err(failure) = slot {
+        return Report::failed(failure);
+    }
+    let deadline = caller.deadline.min(Instant::now() + linked.limits.call_time);
+    let host = linked.host(&caller.tools, &caller.cancelled, depth, deadline);
+    run(&linked, host, Ask::Call(input)).await.into_report()
+}
+
+/// Asks a tool what it is, on this thread.
+pub(crate) fn describe_here(tool: &LinkedTool, tools: &Tools, call: &Call) -> Result<exports::Description, Failure> {
+    let _slot = tool.engine.try_slot()?;
+    let host = tool.host(tools, call, 0, Instant::now() + tool.limits.call_time);
+    let ended = tool.engine.runtime().handle().block_on(run(tool, host, Ask::Describe));
+    match ended.outcome? {
+        Answer::Description(description) => Ok(description),
+        Answer::Output(_) => Err(Failure::Host { reason: "a description was asked for".to_owned() }),
+    }
+}
+
+fn run_here(tool: &LinkedTool, tools: &Tools, input: &str, call: &Call) -> Report {
+    let host = tool.host(tools, call, 0, Instant::now() + tool.limits.call_time);
+    let work = run(tool, host, Ask::Call(input));
+    let handle = tool.engine.runtime().handle();
+    // A panic in a host function is our bug, not a reason to end the process.
+    match catch_unwind(AssertUnwindSafe(|| handle.block_on(work))) {
+        Ok(ended) => ended.into_report(),
+        Err(_) => Report::failed(Failure::Host { reason: "a host function panicked; this is a bug".to_owned() }),
+    }
+}
+
+enum Ask<'a> {
+    Describe,
+    Call(&'a str),
+}
+
+enum Answer {
+    Description(exports::Description),
+    Output(String),
+}
+
+/// A call that is over, with what its store still knew.
+struct Ended {
+    outcome: Result<Answer, Failure>,
+    cost: Cost,
+    denials: Vec<Denial>,
+    stdout: Captured,
+    stderr: Captured,
+}
+
+impl Ended {
+    fn into_report(self) -> Report {
+        let outcome = self.outcome.and_then(|answer| match answer {
+            Answer::Output(text) => Ok(text),
+            Answer::Description(_) => Err(Failure::Host { reason: "an output was asked for".to_owned() }),
+        });
+        Report { outcome, cost: self.cost, denials: self.denials, stdout: self.stdout, stderr: self.stderr }
+    }
+}
+
+/// The life of one guest: a fresh store with every limit set, one call, and the store is dropped.
+async fn run(tool: &LinkedTool, host: Host, ask: Ask<'_>) -> Ended {
+    let started = Instant::now();
+    let limits = &tool.limits;
+    let (deadline, call) = (host.deadline, host.cancelled.clone());
+    let mut store = Store::new(tool.engine.wasm(), host);
+    set_limits(&mut store, limits);
+    let outcome = tokio::select! {
+        biased;
+        outcome = answer(tool, &mut store, ask) => outcome,
+        () = tokio::time::sleep_until(deadline.into()) => Err(wasmtime::Error::from(Stop::Deadline)),
+        () = call.cancelled() => Err(wasmtime::Error::from(Stop::Cancelled)),
+    };
+    let mut host = store.into_data();
+    if let Some(denial) = host.files.refused_write() {
+        Host::deny(&mut host.denials, denial);
+    }
+    let outcome = match outcome {
+        Ok(outcome) => within_output(outcome, limits),
+        Err(error) => Err(explain(&error, &host, limits)),
+    };
+    Ended {
+        outcome,
+        cost: Cost {
+            duration: started.elapsed(),
+            peak_memory: host.meter.peak_memory(),
+            epochs: host.epochs,
+            written: host.files.written(),
+        },
+        denials: host.denials,
+        stdout: host.stdout.take(),
+        stderr: host.stderr.take(),
+    }
+}
+
+async fn answer(
+    tool: &LinkedTool,
+    store: &mut Store<Host>,
+    ask: Ask<'_>,
+) -> wasmtime::Result<Result<Answer, exports::Failure>> {
+    let guest = tool.pre.instantiate_async(&mut *store).await?;
+    let exports = guest.palisade_tool_tool();
+    Ok(match ask {
+        Ask::Describe => Ok(Answer::Description(exports.call_describe(store).await?)),
+        Ask::Call(input) => exports.call_call(store, input).await?.map(Answer::Output),
+    })
+}
+
+fn set_limits(store: &mut Store<Host>, limits: &Limits) {
+    store.limiter(|host| &mut host.meter);
+    store.set_hostcall_fuel(limits.host_call);
+    store.set_max_component_handles(limits.handles);
+    store.set_epoch_deadline(1);
+    store.epoch_deadline_callback(|mut store| {
+        let host = store.data_mut();
+        host.epochs += 1;
+        if host.cancelled.is_cancelled() {
+            return Err(Stop::Cancelled.into());
+        }
+        if Instant::now() >= host.deadline {
+            return Err(Stop::Deadline.into());
+        }
+        Ok(UpdateDeadline::Yield(1))
+    });
+}
+
+/// Why the host ended a guest.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+enum Stop {
+    #[error("out of time")]
+    Deadline,
+    #[error("cancelled")]
+    Cancelled,
+}
+
+fn within_output(outcome: Result<Answer, exports::Failure>, limits: &Limits) -> Result<Answer, Failure> {
+    match outcome {
+        Ok(Answer::Output(text)) if text.len() > limits.output => Err(Failure::OutputTooLarge { limit: limits.output }),
+        Ok(answer) => Ok(answer),
+        Err(exports::Failure::InvalidInput(text)) => Err(Failure::InvalidInput(clip(text, limits))),
+        Err(exports::Failure::Denied(text)) => Err(Failure::Refused(clip(text, limits))),
+        Err(exports::Failure::Failed(text)) => Err(Failure::Failed(clip(text, limits))),
+    }
+}
+
+fn clip(mut text: String, limits: &Limits) -> String {
+    text.truncate(text.floor_char_boundary(limits.output));
+    text
+}
+
+/// Finds out why a guest ended without an answer.
+fn explain(error: &wasmtime::Error, host: &Host, limits: &Limits) -> Failure {
+    match error.downcast_ref::<Stop>() {
+        Some(Stop::Deadline) => return Failure::OutOfTime { limit: limits.call_time },
+        Some(Stop::Cancelled) => return Failure::Cancelled,
+        None => {}
+    }
+    if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
+        return Failure::Trap { reason: format!("it called exit({code}) instead of returning") };
+    }
+    let text = format!("{error:#}");
+    match host.meter.refused() {
+        Some(Refused::Memory) => return Failure::OutOfMemory { what: "memory", limit: limits.memory },
+        Some(Refused::Tables) => return Failure::OutOfMemory { what: "table elements", limit: limits.table_elements },
+        None => {}
+    }
+    if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() {
+        return Failure::OutOfMemory { what: "instances", limit: limits.instances };
+    }
+    if text.contains("fuel allocated for hostcalls") {
+        return Failure::TooMany { what: "bytes in one host call", limit: limits.host_call };
+    }
+    if text.contains("store handle limit exceeded") || error.downcast_ref::<ResourceTableError>().is_some() {
+        return Failure::TooMany { what: "handles", limit: limits.handles };
+    }
+    if text.contains("minimum size") || text.contains("resource limit exceeded") {
+        return Failure::OutOfMemory { what: "memory, tables or instances", limit: limits.memory };
+    }
+    Failure::Trap { reason: error.downcast_ref::<wasmtime::Trap>().map_or(text, ToString::to_string) }
+}

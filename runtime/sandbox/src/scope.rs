@@ -1,0 +1,277 @@
+//! An agent's linker: what its grants hold, its tools linked to that, and nothing else.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, PoisonError, RwLock},
+    time::Instant,
+};
+
+use palisade_grants::{Capability, Denial, Grants};
+use wasmtime::component::{Linker, ResourceTable};
+
+use crate::{
+    Compiled, Description, Engine, Failure, Limits, Storage, Workspace, WorkspaceError,
+    bindings::{ToolPre, exports},
+    capabilities::{base, files, progress, storage, storage::StorageSpace, toolbox, wasi_files, wasi_files::{Files, Preopens}},
+    engine,
+    host::{self, Host},
+    meter::Meter,
+    output::Sink,
+    sandbox::{self, Call, Report},
+};
+
+/// What an agent's tools run in: its grants, opened once, and its tools, linked to them.
+pub struct Scope {
+    engine: Engine,
+    grants: Grants,
+    limits: Limits,
+    preopens: Preopens,
+    storage: Option<Arc<dyn Storage>>,
+    tools: Tools,
+}
+
+/// Which interfaces a linker holds. Tools with the same shape share their linked code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Shape {
+    files: bool,
+    storage: bool,
+    toolbox: BTreeSet<String>,
+}
+
+/// The tools of one agent, shared with its guests so that one can call another.
+pub(crate) type Tools = Arc<RwLock<BTreeMap<String, Arc<LinkedTool>>>>;
+
+/// A tool linked to what its agent and its own declaration both allow.
+pub(crate) struct LinkedTool {
+    pub(crate) pre: ToolPre<Host>,
+    pub(crate) limits: Limits,
+    pub(crate) engine: Engine,
+    preopens: Preopens,
+    grants: Grants,
+    storage: Option<StorageSpace>,
+}
+
+/// Why a tool is not in an agent's toolbox.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkRefusal {
+    /// It imports something that the agent's grants do not hold.
+    #[error("it imports `{import}`: {denial}")]
+    NotGranted {
+        /// The import.
+        import: String,
+        /// What is missing and what would allow it.
+        denial: Denial,
+    },
+    /// It cannot be linked at all.
+    #[error("{0}")]
+    Unusable(Failure),
+}
+
+impl Scope {
+    /// Opens the granted folders. Tools are added afterwards.
+    pub fn open(
+        engine: &Engine,
+        workspace: &Workspace,
+        grants: Grants,
+        limits: Limits,
+        storage: Option<Arc<dyn Storage>>,
+    ) -> Result<Self, WorkspaceError> {
+        let preopens = Preopens::open(workspace, &grants.files)?;
+        Ok(Self { engine: engine.clone(), grants, limits, preopens, storage, tools: Tools::default() })
+    }
+
+    /// A scope that lends nothing but links everything, for asking a tool what it is.
+    pub(crate) fn for_describing(engine: &Engine, limits: Limits) -> Self {
+        let preopens = Preopens::none();
+        let grants = Grants::default();
+        Self { engine: engine.clone(), grants, limits, preopens, storage: None, tools: Tools::default() }
+    }
+
+    /// What the agent may do.
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// What each call may use up.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Adds a tool: links it to what the agent's grants and the tool's declaration both hold. Tools
+    /// that import `palisade:toolbox/…` are added after those they call.
+    pub fn add(&self, tool: &Compiled, description: &Description, space: &str) -> Result<(), LinkRefusal> {
+        let refused = |reason: String| LinkRefusal::Unusable(Failure::BadComponent { reason });
+        if self.limits.stack < engine::STACK {
+            return Err(refused(format!("a stack limit below {} bytes cannot be kept", engine::STACK)));
+        }
+        tool.needs().check_declared(&description.capabilities).map_err(|error| refused(error.to_string()))?;
+        let grants = self.grants.narrow(&Grants::asking(&description.capabilities));
+        let shape = self.shape(tool, description, &grants)?;
+        let pre = self.link(tool, shape).map_err(LinkRefusal::Unusable)?;
+        let storage = self.storage.clone().zip(grants.storage).map(|(storage, grant)| StorageSpace {
+            storage,
+            space: space.into(),
+            grant,
+        });
+        let linked = LinkedTool {
+            pre,
+            limits: self.limits,
+            engine: self.engine.clone(),
+            preopens: self.preopens.narrow(&grants.files),
+            grants,
+            storage,
+        };
+        let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        tools.insert(description.name.clone(), Arc::new(linked));
+        Ok(())
+    }
+
+    /// The names of the tools that are linked.
+    pub fn tools(&self) -> Vec<String> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
+    /// What a tool may do here: its agent's grants, no wider than it declares.
+    pub fn effective(&self, tool: &str) -> Option<Grants> {
+        find(&self.tools, tool).map(|tool| tool.grants.clone())
+    }
+
+    /// Runs a tool on one of the sandbox's threads.
+    pub async fn call(&self, tool: &str, input: String, call: Call) -> Report {
+        match find(&self.tools, tool) {
+            Some(linked) => sandbox::call_elsewhere(linked, Arc::clone(&self.tools), input, call).await,
+            None => Report::failed(unknown(tool)),
+        }
+    }
+
+    /// Runs a tool on this thread, which must be one that may block.
+    pub fn call_here(&self, tool: &str, input: &str, call: &Call) -> Report {
+        match find(&self.tools, tool) {
+            Some(linked) => sandbox::call_here(&linked, &self.tools, input, call),
+            None => Report::failed(unknown(tool)),
+        }
+    }
+
+    pub(crate) fn describe(&self, tool: &Compiled, call: &Call) -> Result<exports::Description, Failure> {
+        let needs = tool.needs();
+        let shape = Shape {
+            files: needs.asks(Capability::FsRead),
+            storage: needs.asks(Capability::Storage),
+            toolbox: needs.toolbox.clone(),
+        };
+        let linked = LinkedTool {
+            pre: self.link(tool, shape)?,
+            limits: self.limits,
+            engine: self.engine.clone(),
+            preopens: self.preopens.clone(),
+            grants: Grants::default(),
+            storage: None,
+        };
+        sandbox::describe_here(&linked, &self.tools, call)
+    }
+
+    /// Decides which interfaces a tool gets, and refuses it if that is not all it imports.
+    fn shape(&self, tool: &Compiled, description: &Description, grants: &Grants) -> Result<Shape, LinkRefusal> {
+        let mut held = grants.capabilities();
+        let in_scope = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        if description.capabilities.contains(&Capability::Tools) {
+            held.insert(Capability::Tools);
+        }
+        for import in &tool.needs().imports {
+            let missing_tool = import.toolbox().filter(|name| !in_scope.contains_key(*name));
+            if import.is_met_by(&held) && missing_tool.is_none() {
+                continue;
+            }
+            let denial = not_granted(&import.name, import.capabilities, missing_tool);
+            return Err(LinkRefusal::NotGranted { import: import.name.clone(), denial });
+        }
+        Ok(Shape {
+            files: !grants.files.is_empty(),
+            storage: grants.storage.is_some(),
+            toolbox: tool.needs().toolbox.clone(),
+        })
+    }
+
+    fn link(&self, tool: &Compiled, shape: Shape) -> Result<ToolPre<Host>, Failure> {
+        self.engine.linked((tool.digest(), shape), |shape| {
+            let linker = linker(&self.engine, shape).map_err(|error| Failure::Host { reason: format!("{error:#}") })?;
+            let pre = linker.instantiate_pre(&tool.component);
+            let pre = pre.and_then(ToolPre::new);
+            pre.map_err(|error| Failure::BadComponent { reason: format!("it cannot be linked: {error:#}") })
+        })
+    }
+}
+
+impl LinkedTool {
+    /// The state behind one call.
+    pub(crate) fn host(&self, tools: &Tools, call: &Call, depth: u32, deadline: Instant) -> Host {
+        let stdout = Sink::new(self.limits.output);
+        let stderr = Sink::new(self.limits.output);
+        let files = Files::new(&self.preopens, &self.limits);
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(self.limits.handles);
+        Host {
+            wasi: host::wasi(&self.limits, &stdout, &stderr),
+            table,
+            meter: Meter::new(self.limits),
+            files,
+            storage: self.storage.clone(),
+            progress: call.progress(),
+            tools: Arc::clone(tools),
+            depth,
+            deadline,
+            cancelled: call.clone(),
+            denials: Vec::new(),
+            stdout,
+            stderr,
+            epochs: 0,
+        }
+    }
+}
+
+pub(crate) fn find(tools: &Tools, name: &str) -> Option<Arc<LinkedTool>> {
+    tools.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+}
+
+pub(crate) fn unknown(tool: &str) -> Failure {
+    Failure::BadComponent { reason: format!("there is no tool `{tool}` in this agent's scope") }
+}
+
+fn linker(engine: &Engine, shape: &Shape) -> wasmtime::Result<Linker<Host>> {
+    let mut linker = Linker::new(engine.wasm());
+    base::link(&mut linker)?;
+    progress::link(&mut linker)?;
+    if shape.files {
+        wasi_files::link(&mut linker)?;
+        files::link(&mut linker)?;
+    }
+    if shape.storage {
+        storage::link(&mut linker)?;
+    }
+    for tool in &shape.toolbox {
+        toolbox::link(&mut linker, tool)?;
+    }
+    Ok(linker)
+}
+
+fn not_granted(import: &str, capabilities: &[Capability], missing_tool: Option<&str>) -> Denial {
+    let capability = capabilities.first().copied().unwrap_or(Capability::Tools);
+    let remedy = match (capability, missing_tool) {
+        (_, Some(tool)) => format!("add `{tool}` to the agent's tools"),
+        (Capability::FsRead | Capability::FsWrite, _) => {
+            "`grants: { files: { \".\": read } }` in the agent's definition would allow it".to_owned()
+        }
+        (Capability::Storage, _) => "`grants: { storage: { bytes: 1048576 } }` in the agent's definition would allow it".to_owned(),
+        (Capability::Http | Capability::Exec | Capability::Agents | Capability::Env | Capability::Secrets, _) => {
+            format!("no agent can be granted `{capability}` in this version")
+        }
+        (Capability::Tools | Capability::Progress, _) => "declare `tools` in the tool's description".to_owned(),
+    };
+    Denial {
+        capability,
+        asked: format!("linking {import}"),
+        rule: format!("the agent's grants hold no `{capability}`"),
+        remedy,
+    }
+}
+

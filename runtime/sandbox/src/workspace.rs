@@ -1,0 +1,114 @@
+//! The folder an agent works in, opened once.
+
+use std::{
+    io,
+    os::fd::{AsFd as _, OwnedFd},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use cap_std::fs::Dir;
+use palisade_grants::{FilesGrant, WorkspacePath};
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+
+/// The folder an agent works in. It is opened once; what happens to its name afterwards does not
+/// matter. Cheap to clone.
+#[derive(Clone)]
+pub struct Workspace {
+    root: Option<Arc<Dir>>,
+}
+
+/// Why a folder cannot be worked in.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// It is missing, a file, a symbolic link, or not readable.
+    #[error("the workspace {path} cannot be opened: {error}")]
+    Open {
+        /// The folder, as it was given.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// A granted folder is missing, a file, or reached through a symbolic link.
+    #[error("the granted folder `{path}` cannot be opened: {error}; it must be a real directory inside the workspace")]
+    Grant {
+        /// The granted path.
+        path: WorkspacePath,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The kernel cannot confine path lookups.
+    #[error("this kernel has no openat2 with RESOLVE_BENEATH (Linux 5.6 or newer is needed)")]
+    Kernel,
+}
+
+impl Workspace {
+    /// Opens a folder. A symbolic link in the last place is refused: resolve it first.
+    pub fn open(path: &Path) -> Result<Self, WorkspaceError> {
+        let failed = |error: rustix::io::Errno| WorkspaceError::Open { path: path.to_owned(), error: error.into() };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let root = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
+        match open_beneath(&root, ".", OFlags::PATH | OFlags::DIRECTORY) {
+            Ok(_) => Ok(Self { root: Some(Arc::new(Dir::from_std_file(root.into()))) }),
+            Err(rustix::io::Errno::NOSYS) => Err(WorkspaceError::Kernel),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// No folder at all: for agents that touch no files.
+    pub fn none() -> Self {
+        Self { root: None }
+    }
+
+    pub(crate) fn root(&self) -> Option<&Arc<Dir>> {
+        self.root.as_ref()
+    }
+
+    /// Opens the granted folders that need a handle of their own: those that lie in no other, and
+    /// those that open more than the folder around them.
+    pub(crate) fn open_granted(&self, grant: &FilesGrant) -> Result<Vec<(WorkspacePath, OwnedFd)>, WorkspaceError> {
+        let Some(root) = &self.root else { return Ok(Vec::new()) };
+        let opens_more = |path: &WorkspacePath| {
+            let around = grant.folders().filter(|(folder, _)| *folder != path && path.is_within(folder));
+            around.max_by_key(|(folder, _)| folder.as_str().len()).is_none_or(|(_, access)| Some(access) < grant.access(path))
+        };
+        let mut opened = Vec::new();
+        for (path, _) in grant.folders().filter(|(path, _)| opens_more(path)) {
+            let name = if path.is_root() { "." } else { path.as_str() };
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+            let fd = rustix::fs::openat2(root.as_fd(), name, flags, Mode::empty(), resolve)
+                .map_err(|error| WorkspaceError::Grant { path: path.clone(), error: error.into() })?;
+            opened.push((path.clone(), fd));
+        }
+        Ok(opened)
+    }
+}
+
+/// Opens a path that stays below a directory, whatever links are in it.
+pub(crate) fn open_beneath(
+    directory: impl std::os::fd::AsFd,
+    path: &str,
+    flags: OFlags,
+) -> Result<OwnedFd, rustix::io::Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let path = if path.is_empty() { "." } else { path };
+    rustix::fs::openat2(directory, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
+}
+
+/// Where an open directory lies below the workspace, with every link resolved. The kernel answers,
+/// so nobody can change the answer by renaming things on the way.
+pub(crate) fn real_path(root: impl std::os::fd::AsFd, inside: impl std::os::fd::AsFd) -> io::Result<WorkspacePath> {
+    let root = kernel_path(root)?;
+    let inside = kernel_path(inside)?;
+    let below = inside.strip_prefix(&root).map_err(|_| io::Error::from(io::ErrorKind::PermissionDenied))?;
+    let below = below.to_str().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?;
+    WorkspacePath::parse(below).map_err(|_| io::Error::from(io::ErrorKind::InvalidFilename))
+}
+
+fn kernel_path(fd: impl std::os::fd::AsFd) -> io::Result<PathBuf> {
+    use std::os::{fd::AsRawFd as _, unix::ffi::OsStringExt as _};
+    let link = format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
+    let path = rustix::fs::readlink(link, Vec::new())?;
+    Ok(PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes())))
+}

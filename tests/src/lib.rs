@@ -1,0 +1,3 @@
+//! What end-to-end tests and benchmarks share.
+
+pub mod guests;
