@@ -6,6 +6,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use thiserror::Error;
 
 use crate::event::shorten;
+use crate::tool::Said;
 use crate::{
     Agent, Cancellation, Ending, Event, FailureKind, Progress, Prompt, Provider, ProviderError, Remaining, Reply,
     Spent, ToolCall, ToolResult, Toolbox, Transcript, Usage, Watcher, instructions,
@@ -123,7 +124,7 @@ impl<'a> Run<'a> {
             loop {
                 tokio::select! {
                     biased;
-                    Some((id, message)) = progress.recv() => self.watcher.watch(Event::CallProgress { id, message }),
+                    Some(Said { id, message }) = progress.recv() => self.watcher.watch(Event::CallProgress { id, message }),
                     finished = pending.next() => match finished {
                         Some((at, result)) => results[at] = Some(result),
                         None => break,

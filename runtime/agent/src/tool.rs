@@ -164,7 +164,14 @@ pub(crate) mod micros {
 #[derive(Clone, Debug)]
 pub struct Progress {
     id: String,
-    sender: mpsc::Sender<(String, String)>,
+    sender: mpsc::Sender<Said>,
+}
+
+/// What a call said of itself.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) id: String,
+    pub(crate) message: String,
 }
 
 impl Progress {
@@ -176,7 +183,7 @@ impl Progress {
     /// Says how far the call is.
     pub fn report(&self, message: &str) {
         // A full queue or a run that is over: both mean that nobody needs this message.
-        drop(self.sender.try_send((self.id.clone(), clip(message, Self::MESSAGE_LIMIT))));
+        drop(self.sender.try_send(Said { id: self.id.clone(), message: clip(message, Self::MESSAGE_LIMIT) }));
     }
 
     /// A progress nobody listens to.
@@ -185,12 +192,12 @@ impl Progress {
         Self { id: String::new(), sender }
     }
 
-    /// The queue all calls of one step report into: pairs of call id and message.
-    pub(crate) fn queue() -> (mpsc::Sender<(String, String)>, mpsc::Receiver<(String, String)>) {
+    /// The queue all calls of one step report into.
+    pub(crate) fn queue() -> (mpsc::Sender<Said>, mpsc::Receiver<Said>) {
         mpsc::channel(Self::QUEUE)
     }
 
-    pub(crate) fn of_call(id: &str, sender: &mpsc::Sender<(String, String)>) -> Self {
+    pub(crate) fn of_call(id: &str, sender: &mpsc::Sender<Said>) -> Self {
         Self { id: id.to_owned(), sender: sender.clone() }
     }
 }
