@@ -32,7 +32,10 @@ pub(super) fn keywords(question: &str) -> Vec<Keyword> {
     let mut words = Vec::new();
     for token in rest.split_whitespace().map(trim) {
         if is_code(token) {
-            exact.push(token.trim_end_matches("()").to_lowercase());
+            let name = token.trim_end_matches("()").to_lowercase();
+            // Where it is defined, `Type::method` is just `method`.
+            exact.extend(name.rsplit_once("::").map(|(_, last)| last.to_owned()).filter(|last| last.len() > 2));
+            exact.push(name);
         }
         words.extend(parts(token));
     }
@@ -150,9 +153,9 @@ const STOP_WORDS: &[&str] = &[
     "for", "from", "get", "gets", "give", "given", "go", "goes", "had", "happen", "happens", "has", "have", "help", "here", "how",
     "if", "implement", "implemented", "in", "inside", "into", "is", "it", "its", "just", "know", "let", "like", "list",
     "locate", "look", "made", "make", "makes", "many", "may", "me", "mean", "means", "might", "more", "most", "much",
-    "must", "my", "need", "needs", "no", "not", "of", "off", "on", "one", "only", "or", "other", "our", "out",
+    "must", "my", "need", "needs", "no", "not", "of", "off", "on", "one", "only", "or", "organised", "organized", "other", "our", "out", "overview",
     "place", "places", "please", "project", "repo", "repository", "see", "shall", "she", "should", "show", "so",
-    "some", "somewhere", "such", "summarise", "summarize", "take", "takes", "tell", "than", "that", "the", "their",
+    "some", "somewhere", "structure", "structured", "such", "summarise", "summarize", "take", "takes", "tell", "than", "that", "the", "their",
     "them", "then", "there", "these", "they", "thing", "things", "this", "those", "through", "to", "too", "under", "up",
     "us", "use", "used", "uses", "using", "very", "want", "was", "way", "we", "were", "what", "when", "where",
     "whether", "which", "while", "who", "whose", "why", "will", "with", "within", "without", "work", "working",
@@ -191,7 +194,7 @@ mod tests {
         check("ToolResult", &["=toolresult", "tool", "result"]);
         check("see runtime/agent/src/run.rs.", &["=runtime/agent/src/run.rs", "runtime", "agent", "src", "run", "rs"]);
         check("the \"fresh store\" rule", &["=fresh store", "rule", "fresh", "store"]);
-        check("Foo::bar() and connect()", &["=foo::bar", "=connect", "foo", "bar", "connect"][..4].as_ref());
+        check("Foo::bar() and connect()", &["=bar", "=foo::bar", "=connect", "foo"]);
         check("(really) .gitignore", &["=.gitignore", "really", "gitignore"]);
     }
 

@@ -29,11 +29,14 @@ pub(super) const MANIFESTS: &[&str] = &[
 ];
 
 /// Files in which a directory says what it is.
-const SPEAKERS: &str =
-    "**/{Cargo.toml,package.json,pyproject.toml,lib.rs,main.rs,__init__.py,doc.go,README.md,readme.md}";
+const SPEAKERS: &[&str] =
+    &["lib.rs", "main.rs", "mod.rs", "__init__.py", "doc.go", "README.md", "readme.md", "index.ts", "index.js"];
 
-/// How such a file begins to say it: a doc comment, a docstring, a description, a heading.
-const SAYINGS: &str = r#"^(//!|"""|// Package |\s*"?description"?\s*[=:]|# )"#;
+/// How many of them are opened; each costs a call.
+const OPENED: usize = 12;
+
+/// Where a manifest says what its package is.
+const DESCRIPTIONS: &str = r#"^\s*"?description"?\s*[=:]"#;
 
 /// Where a program starts.
 const STARTS: &str = r"^\s*(pub )?(async )?(fn main\(|func main\(|int main\(|public static void main)|^if __name__ ==";
@@ -43,7 +46,7 @@ const TESTS: &str = r"#\[(tokio::)?test\]|^\s*(async )?def test_|^func Test|^\s*
 
 /// The calls to make next for a map; none when it is time to answer.
 pub(super) fn calls(tools: Tools<'_>, seen: &Seen) -> Vec<Wanted> {
-    let stages = [list, look];
+    let stages = [list, look, listen];
     stages
         .iter()
         .map(|stage| tools.possible(stage(tools, seen), seen))
@@ -71,13 +74,51 @@ fn look(_: Tools<'_>, seen: &Seen) -> Vec<Wanted> {
         Wanted { tool: "grep", input }
     };
     let mut calls = vec![
-        grep(SAYINGS, "content", SPEAKERS),
+        grep(DESCRIPTIONS, "content", "**/{Cargo.toml,package.json,pyproject.toml}"),
         grep(STARTS, "content", "**/*.{rs,go,py,c,cc,cpp,java}"),
         grep(TESTS, "count", "**/*.{rs,go,py,ts,tsx,js,java,kt}"),
     ];
     calls.extend(seen.files.iter().find(|path| is_readme(path)).map(|path| read(path, 1, 40)));
     calls.extend(manifests(seen).iter().take(5).map(|path| read(path, 1, 200)));
     calls
+}
+
+/// The top of the files that speak for their directories, the outermost first.
+fn listen(_: Tools<'_>, seen: &Seen) -> Vec<Wanted> {
+    let described = |directory: &str| {
+        seen.lines.iter().any(|line| paths::directory(&line.path) == directory && line.text.contains("description"))
+    };
+    let mut speakers: Vec<(usize, usize, &str)> = seen
+        .files
+        .iter()
+        .filter(|path| matches!(paths::kind(path), paths::Kind::Source | paths::Kind::Document))
+        .filter(|path| !place(path).is_empty() && !described(place(path)))
+        .filter_map(|path| {
+            let rank = SPEAKERS.iter().position(|name| *name == paths::name(path))?;
+            Some((place(path).matches('/').count(), rank, path.as_str()))
+        })
+        .collect();
+    speakers.sort_unstable();
+    let mut places: Vec<&str> = Vec::new();
+    speakers.retain(|(.., path)| {
+        !places.contains(&place(path)) && {
+            places.push(place(path));
+            true
+        }
+    });
+    speakers.iter().take(OPENED).map(|(.., path)| read(path, 1, 12)).collect()
+}
+
+/// Whether a file speaks for its directory.
+pub(super) fn is_speaker(path: &str) -> bool {
+    SPEAKERS.contains(&paths::name(path))
+}
+
+/// The directory a file speaks for.
+pub(super) fn place(path: &str) -> &str {
+    let directory = paths::directory(path);
+    let place = directory.strip_suffix("/src").unwrap_or(directory);
+    if place == "src" { "" } else { place }
 }
 
 /// The manifests of the repository as a whole; where there are none at the top, those nearest to it.

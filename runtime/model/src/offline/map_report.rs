@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::map::manifests;
+use super::map::{is_speaker, manifests, place};
 use super::markdown::{answer, block, code, words};
 use super::paths;
 use super::plan::{Tools, is_readme};
 use super::report::{CLOSING, failures, introduction, shape};
-use super::seen::{Line, Seen, Window};
+use super::seen::{Seen, Window};
 
 pub(super) fn write(tools: Tools<'_>, seen: &Seen) -> String {
     let sections = vec![
@@ -79,49 +79,65 @@ fn layout(seen: &Seen) -> String {
             .first()
             .map_or(String::new(), |(name, _)| format!(", mostly {name}"));
         let noun = if files.len() == 1 { "file" } else { "files" };
-        let says = sayings.get(*top).map_or(String::new(), |saying| format!(": {saying}"));
+        let inside: Vec<_> = sayings.range(format!("{top}/")..format!("{top}0")).take(10).collect();
+        let says = match sayings.get(*top) {
+            Some(saying) => format!(": {saying}"),
+            None if inside.is_empty() => format!(": {}", inner_names(top, files)),
+            None => String::new(),
+        };
         text.push_str(&format!("- {} — {} {noun}{language}{says}\n", code(&format!("{top}/")), files.len()));
-        let inside = sayings.range(format!("{top}/")..format!("{top}0"));
-        for (directory, saying) in inside.take(10) {
+        for (directory, saying) in inside {
             text.push_str(&format!("  - {} — {saying}\n", code(directory)));
         }
     }
     if text.is_empty() { text } else { format!("## Layout\n\n{text}") }
 }
 
-/// What each directory says it is, with the place where it says so. A description in a manifest is
-/// better than a comment in the code, and that better than a heading.
-fn sayings(seen: &Seen) -> BTreeMap<String, String> {
-    let mut best: BTreeMap<String, (usize, usize, String)> = BTreeMap::new();
-    for line in &seen.lines {
-        let Some((rank, says)) = saying(line) else { continue };
-        let directory = paths::directory(&line.path);
-        let directory = directory.strip_suffix("/src").unwrap_or(directory);
-        if directory.is_empty() || directory == "src" || paths::kind(&line.path) == paths::Kind::Generated {
-            continue;
-        }
-        let said = format!("{} ({})", words(&says), code(&format!("{}:{}", line.path, line.number)));
-        let entry = best.entry(directory.to_owned()).or_insert((usize::MAX, 0, String::new()));
-        if (rank, line.number) < (entry.0, entry.1) {
-            *entry = (rank, line.number, said);
-        }
-    }
-    best.into_iter().map(|(directory, (.., said))| (directory, said)).collect()
+/// What is directly inside a directory, for one that does not say what it is.
+fn inner_names(top: &str, files: &[&str]) -> String {
+    let inner = |path: &&str| {
+        let rest = path.get(top.len() + 1..)?;
+        Some(rest.split_once('/').map_or(rest.to_owned(), |(directory, _)| format!("{directory}/")))
+    };
+    let mut names: Vec<String> = files.iter().filter_map(inner).collect();
+    names.sort();
+    names.dedup();
+    let shown: Vec<String> = names.iter().take(6).map(|name| code(name)).collect();
+    let more = if names.len() > 6 { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
 }
 
-fn saying(line: &Line) -> Option<(usize, String)> {
-    let text = line.text.trim();
-    let (rank, says) = match paths::name(&line.path) {
-        "Cargo.toml" | "pyproject.toml" | "package.json" => {
-            let value = text.trim_start_matches('"').strip_prefix("description")?.trim_start_matches('"').trim_start();
-            (0, value.strip_prefix(['=', ':'])?.trim().trim_end_matches(',').trim_matches('"'))
+/// What each directory says it is, with the place where it says so. A description in a manifest is
+/// better than the comment at the top of a file.
+fn sayings(seen: &Seen) -> BTreeMap<String, String> {
+    let mut sayings = BTreeMap::new();
+    let mut take = |path: &str, number: usize, says: &str| {
+        if !place(path).is_empty() && says.len() > 2 && paths::kind(path) != paths::Kind::Generated {
+            let said = format!("{} ({})", words(first_sentence(says)), code(&format!("{path}:{number}")));
+            sayings.entry(place(path).to_owned()).or_insert(said);
         }
-        "lib.rs" | "main.rs" => (1, text.strip_prefix("//!")?),
-        "__init__.py" => (1, text.strip_prefix("\"\"\"")?.trim_end_matches("\"\"\"")),
-        "doc.go" => (1, text.strip_prefix("// ")?),
-        _ => (2, text.strip_prefix("# ")?),
     };
-    Some((rank, says.trim().to_owned())).filter(|(_, says)| says.len() > 2)
+    for line in &seen.lines {
+        if let Some(says) = description(&line.text) {
+            take(&line.path, line.number, says);
+        }
+    }
+    for window in seen.windows.iter().filter(|window| is_speaker(&window.path)) {
+        if let Some((number, says)) = introduction(&window.path, seen) {
+            take(&window.path, number, &says);
+        }
+    }
+    sayings
+}
+
+/// The value of `description = "…"` or `"description": "…"`.
+fn description(text: &str) -> Option<&str> {
+    let value = text.trim().trim_start_matches('"').strip_prefix("description")?.trim_start_matches('"').trim_start();
+    Some(value.strip_prefix(['=', ':'])?.trim().trim_end_matches(',').trim_matches('"'))
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.find(". ").map_or(text, |end| &text[..=end])
 }
 
 /// How the project is built and tested, as its manifests say.
@@ -198,11 +214,6 @@ fn convention(window: &Window) -> String {
 /// Languages, where programs start, where tests are.
 fn shape_section(seen: &Seen) -> String {
     let mut text = shape(seen);
-    let starts = seen.lines.iter().filter(|line| is_start(line) && paths::kind(&line.path) == paths::Kind::Source);
-    let starts: Vec<String> = starts.take(8).map(|line| code(&format!("{}:{}", line.path, line.number))).collect();
-    if !starts.is_empty() {
-        text.push_str(&format!("- Programs start at {}\n", starts.join(", ")));
-    }
     let mut tests: Vec<(u64, &str)> = seen.counts.iter().map(|count| (count.count, count.path.as_str())).collect();
     tests.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
     if let Some((most, path)) = tests.first() {
@@ -216,15 +227,11 @@ fn shape_section(seen: &Seen) -> String {
     if text.is_empty() { text } else { format!("## Shape\n\n{text}") }
 }
 
-fn is_start(line: &Line) -> bool {
-    ["fn main(", "func main(", "int main(", "static void main", "if __name__ =="]
-        .iter()
-        .any(|start| line.text.contains(start))
-}
-
 /// The files that changed last: `glob` lists the newest first.
 fn recent(seen: &Seen) -> String {
-    let written = |path: &&String| !matches!(paths::kind(path), paths::Kind::Generated | paths::Kind::Record);
+    let written = |path: &&String| {
+        !path.starts_with('.') && !matches!(paths::kind(path), paths::Kind::Generated | paths::Kind::Record)
+    };
     let recent: Vec<String> = seen.files.iter().filter(written).take(6).map(|path| code(path)).collect();
     if recent.len() < 2 { String::new() } else { format!("## Changed last\n\n{}\n", recent.join(", ")) }
 }

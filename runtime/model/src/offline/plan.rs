@@ -88,7 +88,7 @@ fn locate(keywords: &[Keyword], seen: &Seen) -> Vec<Wanted> {
     calls.extend(near(keywords).map(|pattern| grep(&pattern, 150)));
     for file in rank::by_counts(keywords, seen).iter().take(SEARCHED) {
         let input = json!({
-            "pattern": any, "path": file.path, "output_mode": "content", "ignore_case": true, "limit": 150,
+            "pattern": format!("{any}|{}", escape(rank::TESTS_START)), "path": file.path, "output_mode": "content", "ignore_case": true, "limit": 150,
         });
         calls.push(Wanted { tool: "grep", input });
     }

@@ -28,6 +28,9 @@ pub(super) const DEFINERS: &[&str] = &[
     "macro_rules!",
 ];
 
+/// What comes before the tests inside a source file in Rust.
+pub(super) const TESTS_START: &str = "#[cfg(test)]";
+
 /// How many lines apart two keywords still belong together, and two places of one file do not.
 const NEAR: usize = 8;
 const APART: usize = 15;
@@ -106,7 +109,7 @@ pub(super) fn by_lines(keywords: &[Keyword], seen: &Seen) -> Vec<File> {
     let rarity = rarity(keywords, seen);
     let mut best: BTreeMap<&str, f64> = BTreeMap::new();
     for line in &seen.lines {
-        let score = line_score(keywords, &rarity, line) * weight(keywords, &line.path);
+        let score = line_score(keywords, &rarity, line, seen) * weight(keywords, &line.path);
         let entry = best.entry(&line.path).or_default();
         *entry = entry.max(score);
     }
@@ -122,7 +125,7 @@ pub(super) fn places(keywords: &[Keyword], ranking: &[File], seen: &Seen) -> Vec
     let rarity = rarity(keywords, seen);
     let mut by_file: BTreeMap<&str, Vec<(&Line, f64)>> = BTreeMap::new();
     for line in &seen.lines {
-        by_file.entry(&line.path).or_default().push((line, line_score(keywords, &rarity, line)));
+        by_file.entry(&line.path).or_default().push((line, line_score(keywords, &rarity, line, seen)));
     }
     let best_file = ranking.first().map_or(1.0, |file| file.score.max(f64::MIN_POSITIVE));
     let file_score =
@@ -143,9 +146,17 @@ pub(super) fn places(keywords: &[Keyword], ranking: &[File], seen: &Seen) -> Vec
                 // The second place of a file is worth less than the first of another.
                 let turn = if taken.is_empty() { 1.0 } else { 0.7 };
                 taken.push(line.number);
-                places.push(place(keywords, line, (file_score(path) + 0.6 * score / best_line) * turn));
+                places.push(place(
+                    keywords,
+                    line,
+                    (file_score(path) + 0.6 * weight(keywords, path) * score / best_line) * turn,
+                ));
             }
         }
+    }
+    let is_written = |place: &Place| paths::kind(&place.path) != paths::Kind::Generated;
+    if places.iter().any(is_written) {
+        places.retain(is_written);
     }
     places.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (&a.path, a.number).cmp(&(&b.path, b.number))));
     places
@@ -196,13 +207,25 @@ fn weight(keywords: &[Keyword], path: &str) -> f64 {
     }
 }
 
-fn line_score(keywords: &[Keyword], rarity: &[f64], line: &Line) -> f64 {
+fn line_score(keywords: &[Keyword], rarity: &[f64], line: &Line, seen: &Seen) -> f64 {
     let lower = line.text.to_lowercase();
     let found: f64 =
         keywords.iter().zip(rarity).filter(|(keyword, _)| keyword.is_in(&lower)).map(|(_, rarity)| rarity).sum();
     // A very long line is data or minified code.
     let length = if line.text.len() > 400 { 0.3 } else { 1.0 };
-    found * length * role(keywords, line).weight()
+    let role = role(keywords, line);
+    let is_named = |name: String| keywords.iter().any(|keyword| keyword.text == name);
+    let name = if role == Role::Definition && defined(keywords, &line.text).is_some_and(is_named) { 1.25 } else { 1.0 };
+    let test = if line.number > tests_start(&line.path, seen) { paths::Kind::Test.weight() } else { 1.0 };
+    // Different words in one line say more than each of them elsewhere.
+    let coverage = 0.5 + 0.5 * found / rarity.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    found * coverage * length * name * test * role.weight()
+}
+
+/// The line from which on a source file holds its tests.
+fn tests_start(path: &str, seen: &Seen) -> usize {
+    let is_start = |line: &&Line| line.path == path && line.text.trim() == TESTS_START;
+    seen.lines.iter().find(is_start).map_or(usize::MAX, |line| line.number)
 }
 
 fn surroundings(line: &Line, own: f64, lines: &[(&Line, f64)]) -> f64 {
@@ -224,29 +247,37 @@ pub(super) fn role(keywords: &[Keyword], line: &Line) -> Role {
     if is_prose {
         return if text.starts_with('#') { Role::Heading } else { Role::Mention };
     }
-    if ["///", "//!", "/**", "* ", "\"\"\"", "'''"].iter().any(|mark| text.starts_with(mark)) {
-        Role::Documentation
+    if let Some(said) = ["///", "//!", "/**", "* ", "\"\"\"", "'''"].iter().find_map(|mark| text.strip_prefix(mark)) {
+        // An example inside a comment explains less than a sentence.
+        let is_example = said.starts_with("    ")
+            || said.trim_end().ends_with([';', '{', '(', '}'])
+            || ["let ", "assert", "//"].iter().any(|start| said.trim_start().starts_with(start));
+        if is_example { Role::Mention } else { Role::Documentation }
     } else if ["use ", "pub use ", "import ", "from ", "#include", "require", "mod "]
         .iter()
         .any(|word| text.starts_with(word))
     {
         Role::Import
-    } else if !text.starts_with("//") && !text.starts_with('#') && is_definition(keywords, text) {
+    } else if !text.starts_with("//") && !text.starts_with('#') && defined(keywords, text).is_some() {
         Role::Definition
     } else {
         Role::Mention
     }
 }
 
-/// Whether a line defines something that is named after a keyword.
-fn is_definition(keywords: &[Keyword], text: &str) -> bool {
-    let words: Vec<&str> =
-        text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '!').filter(|word| !word.is_empty()).collect();
-    let named = |word: &&str| keywords.iter().any(|keyword| keyword.is_in(&word.to_lowercase()));
-    words.iter().enumerate().take(6).any(|(at, word)| {
+/// What a line defines, if that is named after a keyword; lower case.
+fn defined(keywords: &[Keyword], text: &str) -> Option<String> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '!';
+    let starts = text.match_indices(is_word).map(|(at, _)| at).filter(|at| !text[..*at].ends_with(is_word));
+    starts.take(6).find_map(|at| {
+        // Only modifiers may stand before the word; `.expect("struct …")` defines nothing.
+        let (before, rest) = text.split_at(at);
+        let (definer, rest) = rest.split_once(' ')?;
+        let is_definer = DEFINERS.contains(&definer) && !before.contains(['.', '=', ';', '{', ',', '|']);
+        let mut words = rest.split(|c| !is_word(c)).filter(|word| !word.is_empty());
         // A method in Go has its receiver between the word and the name.
-        let name = if *word == "func" && text.contains("func (") { at + 3 } else { at + 1 };
-        DEFINERS.contains(word) && words.get(name).is_some_and(named)
+        let name = if rest.starts_with('(') { words.nth(2)? } else { words.next()? };
+        Some(name.to_lowercase()).filter(|name| is_definer && keywords.iter().any(|keyword| keyword.is_in(name)))
     })
 }
 
@@ -272,6 +303,8 @@ mod tests {
         check("a.py", "class Sandbox(Base):", Role::Definition);
         check("a.go", "func (s *Store) OpenSandbox() error {", Role::Definition);
         check("a.rs", "fn other() { sandbox() }", Role::Mention);
+        check("a.rs", ".expect(\"struct sandbox\")", Role::Mention);
+        check("a.rs", "///     let sandbox = new();", Role::Mention);
         check("a.rs", "//! Where a sandbox is made.", Role::Documentation);
         check("a.rs", "use crate::Sandbox;", Role::Import);
         check("a.md", "## The sandbox", Role::Heading);

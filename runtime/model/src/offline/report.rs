@@ -139,7 +139,13 @@ fn comment(line: &str) -> Option<&str> {
     }
     let marks = ["//!", "///", "//", "/**", "/*", "*/", "*", "\"\"\"", "'''", "#", "--", ";;", "<!--"];
     let rest = marks.iter().find_map(|mark| line.strip_prefix(mark))?;
-    Some(rest.trim_end_matches("*/").trim_end_matches("\"\"\"").trim_end_matches("-->").trim())
+    Some(
+        rest.trim_start_matches(['#', ' '])
+            .trim_end_matches("*/")
+            .trim_end_matches("\"\"\"")
+            .trim_end_matches("-->")
+            .trim(),
+    )
 }
 
 fn excerpts(places: &[Place], seen: &Seen) -> String {
@@ -169,7 +175,11 @@ fn excerpt(place: &Place, window: &Window) -> Option<String> {
         (at.saturating_sub(ABOVE)..at).rev().take_while(|above| is_lead(&window.lines[*above].1)).last().unwrap_or(at);
     let end = (start + EXCERPT).min(window.lines.len());
     // The excerpt ends with its paragraph, if that is long enough to be understood.
-    let blank = (at + 4..end).find(|line| window.lines[*line].1.trim().is_empty());
+    let is_end = |line: &usize| {
+        let text = window.lines[*line].1.trim();
+        text == rank::TESTS_START || text.is_empty() && *line >= at + 4
+    };
+    let blank = (at + 1..end).find(is_end);
     let lines = &window.lines[start..blank.unwrap_or(end)];
     let (first, last) = (lines.first()?.0, lines.last()?.0);
     let language = paths::extension(&place.path).unwrap_or_default();
@@ -204,7 +214,7 @@ pub(super) fn shape(seen: &Seen) -> String {
     let mut entries: Vec<&str> = seen.files.iter().map(String::as_str).filter(|path| paths::is_entry(path)).collect();
     entries.sort_by_key(|path| (path.matches('/').count(), *path));
     if !entries.is_empty() {
-        let shown: Vec<String> = entries.iter().take(5).map(|path| code(path)).collect();
+        let shown: Vec<String> = entries.iter().take(5).map(|path| code(&start(path, seen))).collect();
         let more = if entries.len() > 5 { format!(" and {} more", entries.len() - 5) } else { String::new() };
         text.push_str(&format!("- Entry points: {}{more}\n", shown.join(", ")));
     }
@@ -218,6 +228,14 @@ pub(super) fn shape(seen: &Seen) -> String {
         text.push_str(&format!("- Tests: {} files, in {}\n", tests.len(), shown.join(", ")));
     }
     text
+}
+
+/// A path with the line a program starts at, if that was seen.
+fn start(path: &str, seen: &Seen) -> String {
+    let starts = ["fn main(", "func main(", "int main(", "static void main", "if __name__ =="];
+    let is_start = |text: &str| starts.iter().any(|start| text.contains(start)) && !text.trim_start().starts_with("//");
+    let line = seen.lines.iter().find(|line| line.path == path && is_start(&line.text));
+    line.map_or(path.to_owned(), |line| format!("{path}:{}", line.number))
 }
 
 /// The directory that holds tests, not the one inside it.
