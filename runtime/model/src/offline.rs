@@ -12,6 +12,7 @@ mod paths;
 mod plan;
 mod rank;
 mod report;
+mod role;
 mod seen;
 
 use async_trait::async_trait;
@@ -45,13 +46,12 @@ impl Provider for Offline {
         let keywords = keywords(&seen.task);
 
         // A question without a word to look for is answered with a map.
-        let wanted = match (seen.steps < STEPS, keywords.is_empty()) {
-            (false, _) => Vec::new(),
-            (true, true) => map::calls(tools, &seen),
-            (true, false) => plan::question(&keywords, tools, &seen),
+        let (wanted, saying) = match keywords.is_empty() {
+            true => (map::calls(tools, &seen), MAPPING),
+            false => (plan::question(&keywords, tools, &seen), SEARCHING),
         };
-        if !wanted.is_empty() {
-            return Ok(calls(wanted, seen.steps + 1));
+        if seen.steps < STEPS && !wanted.is_empty() {
+            return Ok(calls(wanted, seen.steps, saying));
         }
         Ok(Reply::answer(match keywords.is_empty() {
             true => map_report::write(tools, &seen),
@@ -60,11 +60,18 @@ impl Provider for Offline {
     }
 }
 
-fn calls(wanted: Vec<Wanted>, step: usize) -> Reply {
+/// What is said with the calls of each step.
+const SEARCHING: &[&str] =
+    &["Looking where the words occur.", "Looking at the lines they are in.", "Reading the best places."];
+const MAPPING: &[&str] =
+    &["Listing the files.", "Reading what describes the whole.", "Reading what the parts say of themselves."];
+
+fn calls(wanted: Vec<Wanted>, steps: usize, saying: &[&str]) -> Reply {
     let calls = wanted.into_iter().enumerate().map(|(at, wanted)| ToolCall {
-        id: format!("offline-{step}-{}", at + 1),
+        id: format!("offline-{}-{}", steps + 1, at + 1),
         tool: wanted.tool.to_owned(),
         input: wanted.input,
     });
-    Reply { text: String::new(), calls: calls.collect(), usage: Usage::default() }
+    let text = saying.get(steps).copied().unwrap_or_default().to_owned();
+    Reply { text, calls: calls.collect(), usage: Usage::default() }
 }

@@ -1,5 +1,7 @@
 //! The offline planner, driven through the real loop over small trees of files.
 
+#![expect(clippy::unwrap_used, reason = "a test stops where its own assumptions fail")]
+
 mod tree;
 
 use palisade_agent::{Entry, Transcript};
@@ -190,8 +192,14 @@ async fn a_large_repository_gives_a_small_answer() {
         .chain([("packages/README.md".to_owned(), "x".repeat(100_000))])
         .collect();
     let tree = Tree::new(files);
-    for task in ["how is a tool call sandboxed?", "", &"word ".repeat(5000), "((([[[{{{***"] {
+    for task in [
+        "how is a tool call sandboxed?",
+        "",
+        &"word ".repeat(5000),
+        "((([[[{{{***",
+        "\"<a> (b\" a->b ../../etc/passwd /etc/hosts x.y",
+    ] {
         let (answer, _) = ask(&tree, TOOLS, task).await;
-        assert!(answer.len() <= 8 * 1024, "{}", answer.len());
+        assert!(answer.len() <= 8 * 1024 && !answer.contains("of the calls failed"), "{answer}");
     }
 }

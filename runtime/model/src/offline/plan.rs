@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::keywords::{Keyword, Kind};
 use super::rank;
+use super::role::{DEFINERS, TESTS_START};
 use super::seen::Seen;
 
 /// How many files of the ranking are searched for their lines, and how many of them are opened.
@@ -84,11 +85,11 @@ fn survey(keywords: &[Keyword], _: &Seen) -> Vec<Wanted> {
 fn locate(keywords: &[Keyword], seen: &Seen) -> Vec<Wanted> {
     let any: Vec<String> = keywords.iter().map(|keyword| escape(&keyword.text)).collect();
     let any = any.join("|");
-    let mut calls = vec![grep(&format!(r"\b({})\s+(\(.*\)\s*)?\w*({any})", rank::DEFINERS.join("|")), 150)];
+    let mut calls = vec![grep(&format!(r"\b({})\s+(\(.*\)\s*)?\w*({any})", DEFINERS.join("|")), 150)];
     calls.extend(near(keywords).map(|pattern| grep(&pattern, 150)));
     for file in rank::by_counts(keywords, seen).iter().take(SEARCHED) {
         let input = json!({
-            "pattern": format!("{any}|{}", escape(rank::TESTS_START)), "path": file.path, "output_mode": "content", "ignore_case": true, "limit": 150,
+            "pattern": format!("{any}|{}", escape(TESTS_START)), "path": file.path, "output_mode": "content", "ignore_case": true, "limit": 150,
         });
         calls.push(Wanted { tool: "grep", input });
     }
@@ -116,7 +117,9 @@ fn names(keywords: &[Keyword]) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let patterns: Vec<String> = keywords
         .iter()
-        .filter(|keyword| keyword.text.chars().all(plain))
+        .filter(|keyword| {
+            keyword.text.chars().all(plain) && !keyword.text.contains("..") && !keyword.text.starts_with('/')
+        })
         .map(|keyword| match (keyword.kind, keyword.text.split_at(1)) {
             (Kind::Exact, _) if keyword.text.contains('/') => format!("{}*", keyword.text),
             (_, (first, rest)) if first.as_bytes()[0].is_ascii_alphabetic() => {
@@ -141,10 +144,12 @@ fn near(keywords: &[Keyword]) -> Option<String> {
     (!patterns.is_empty()).then(|| patterns.join("|"))
 }
 
+/// A text as a regular expression that matches it.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_ascii_punctuation() && character != '_' {
+        // Not all punctuation: `\<` and `\>` have a meaning of their own.
+        if r"\.+*?()|[]{}^$#&-~".contains(character) {
             escaped.push('\\');
         }
         escaped.push(character);

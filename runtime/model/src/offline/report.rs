@@ -5,7 +5,8 @@ use super::keywords::Keyword;
 use super::markdown::{answer, block, code, words};
 use super::paths;
 use super::plan::{Tools, is_readme};
-use super::rank::{self, Place, Role};
+use super::rank::{self, Place};
+use super::role::{Role, TESTS_START};
 use super::seen::{Seen, Window};
 
 /// How many places are listed, and how many of them are shown.
@@ -177,7 +178,7 @@ fn excerpt(place: &Place, window: &Window) -> Option<String> {
     // The excerpt ends with its paragraph, if that is long enough to be understood.
     let is_end = |line: &usize| {
         let text = window.lines[*line].1.trim();
-        text == rank::TESTS_START || text.is_empty() && *line >= at + 4
+        text == TESTS_START || text.is_empty() && *line >= at + 4
     };
     let blank = (at + 1..end).find(is_end);
     let lines = &window.lines[start..blank.unwrap_or(end)];

@@ -99,7 +99,7 @@ impl Seen {
 
     fn take_files(&mut self, text: &str) {
         let mut known: HashSet<String> = self.files.iter().cloned().collect();
-        self.files_cut |= text.lines().any(|line| line.starts_with('…') || is_remark(line));
+        self.files_cut |= text.lines().any(|line| line.starts_with('…'));
         for line in text.lines().filter(|line| !is_note(line) && !line.ends_with('/')) {
             let path = clean(line.trim_end());
             if !path.is_empty() && known.insert(path.to_owned()) {
@@ -144,11 +144,8 @@ impl Seen {
 /// Whether a line is a remark of the tool and not a result. A path may begin with a parenthesis too,
 /// but not one with a blank in it.
 fn is_note(line: &str) -> bool {
-    is_remark(line) || line.starts_with('…') || line.starts_with("No matches") || line.starts_with("No files")
-}
-
-fn is_remark(line: &str) -> bool {
-    line.starts_with('(') && line.contains(' ') && line.trim_end().ends_with(')')
+    let is_remark = line.starts_with('(') && line.contains(' ') && line.trim_end().ends_with(')');
+    is_remark || line.starts_with('…') || line.starts_with("No matches") || line.starts_with("No files")
 }
 
 fn clean(path: &str) -> &str {

@@ -79,7 +79,9 @@ impl TreeTool {
         if paths.is_empty() {
             text = "No files match.".into();
         } else if paths.len() > limit {
-            text.push_str(&format!("(first {limit} of {} files)", paths.len()));
+            text.push_str(&format!("… {} matches in total, the {limit} changed last are shown", paths.len()));
+        } else {
+            text.push_str(&format!("({} matches)", paths.len()));
         }
         Ok(text)
     }
@@ -109,7 +111,7 @@ impl TreeTool {
         }
         if lines.len() > limit {
             lines.truncate(limit);
-            lines.push("(limit reached: narrow the pattern)".into());
+            lines.push("… stopped: narrow the search".into());
         }
         Ok(lines.join("\n"))
     }
