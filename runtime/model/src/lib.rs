@@ -1,4 +1,4 @@
-//! How models are spoken to: one implementation of [`Provider`](palisade_agent::Provider) per kind of model.
+//! How models are spoken to: one implementation of [`Provider`] per kind of model.
 //!
 //! [`Offline`] is there without a key, a network or a configuration; [`Scripted`] replays what a file says.
 

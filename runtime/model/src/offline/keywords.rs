@@ -1,5 +1,7 @@
 //! What to look for: the words of a question that are worth a search.
 
+use super::paths;
+
 /// How many keywords are searched for; each costs a call.
 const MOST: usize = 8;
 
@@ -37,7 +39,9 @@ pub(super) fn keywords(question: &str) -> Vec<Keyword> {
             exact.extend(name.rsplit_once("::").map(|(_, last)| last.to_owned()).filter(|last| last.len() > 2));
             exact.push(name);
         }
-        words.extend(parts(token));
+        // Of a path, the name says what it is about; directories and extensions are everywhere.
+        let is_path = token.contains('/') || paths::language(token).is_some();
+        words.extend(parts(if is_path { paths::stem(token) } else { token }));
     }
     words.extend(quoted.iter().flat_map(|phrase| parts(phrase)));
 
@@ -149,7 +153,7 @@ fn single(rest: &str) -> &str {
 const STOP_WORDS: &[&str] = &[
     "about", "actually", "after", "all", "also", "am", "an", "and", "any", "anything", "are", "as", "at", "be",
     "because", "been", "before", "being", "between", "but", "by", "can", "code", "codebase", "come", "comes", "could",
-    "describe", "did", "do", "does", "doing", "done", "each", "every", "exactly", "exist", "exists", "explain", "find",
+    "define", "defined", "defines", "definition", "describe", "did", "do", "does", "doing", "done", "each", "every", "exactly", "exist", "exists", "explain", "find",
     "for", "from", "get", "gets", "give", "given", "go", "goes", "had", "happen", "happens", "has", "have", "help", "here", "how",
     "if", "implement", "implemented", "in", "inside", "into", "is", "it", "its", "just", "know", "let", "like", "list",
     "locate", "look", "made", "make", "makes", "many", "may", "me", "mean", "means", "might", "more", "most", "much",
@@ -192,7 +196,7 @@ mod tests {
     fn identifiers_paths_and_quotes_are_kept_as_written_beside_their_parts() {
         check("what calls `spend_step`?", &["=spend_step", "call", "spend", "step"]);
         check("ToolResult", &["=toolresult", "tool", "result"]);
-        check("see runtime/agent/src/run.rs.", &["=runtime/agent/src/run.rs", "runtime", "agent", "src", "run", "rs"]);
+        check("see runtime/agent/src/run.rs.", &["=runtime/agent/src/run.rs", "run"]);
         check("the \"fresh store\" rule", &["=fresh store", "rule", "fresh", "store"]);
         check("Foo::bar() and connect()", &["=bar", "=foo::bar", "=connect", "foo"]);
         check("(really) .gitignore", &["=.gitignore", "really", "gitignore"]);

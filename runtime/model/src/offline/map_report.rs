@@ -79,7 +79,7 @@ fn layout(seen: &Seen) -> String {
             .first()
             .map_or(String::new(), |(name, _)| format!(", mostly {name}"));
         let noun = if files.len() == 1 { "file" } else { "files" };
-        let inside: Vec<_> = sayings.range(format!("{top}/")..format!("{top}0")).take(10).collect();
+        let inside: Vec<_> = sayings.range(format!("{top}/")..format!("{top}0")).take(12).collect();
         let says = match sayings.get(*top) {
             Some(saying) => format!(": {saying}"),
             None if inside.is_empty() => format!(": {}", inner_names(top, files)),

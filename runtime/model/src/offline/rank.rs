@@ -169,12 +169,23 @@ fn line_score(keywords: &[Keyword], rarity: &[f64], line: &Line, seen: &Seen) ->
     // A very long line is data or minified code.
     let length = if line.text.len() > 400 { 0.3 } else { 1.0 };
     let role = role(keywords, line);
-    let is_named = |name: String| keywords.iter().any(|keyword| keyword.text == name);
-    let name = if role == Role::Definition && defined(keywords, &line.text).is_some_and(is_named) { 1.25 } else { 1.0 };
+    let name = if role == Role::Definition { name_weight(keywords, &line.text) } else { 1.0 };
     let test = if line.number > tests_start(&line.path, seen) { paths::Kind::Test.weight() } else { 1.0 };
     // Different words in one line say more than each of them elsewhere.
     let coverage = 0.5 + 0.5 * found / rarity.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     found * coverage * length * name * test * role.weight()
+}
+
+/// A thing that is called just like a keyword is what was asked for, a type even more than a function.
+fn name_weight(keywords: &[Keyword], text: &str) -> f64 {
+    let name = defined(keywords, text).unwrap_or_default();
+    let is_named = keywords.iter().any(|keyword| name == keyword.text || name.strip_suffix('s') == Some(&keyword.text));
+    let is_type = ["struct ", "enum ", "trait ", "class ", "interface "].iter().any(|word| text.contains(word));
+    match (is_named, is_type) {
+        (true, true) => 1.5,
+        (true, false) => 1.25,
+        (false, _) => 1.0,
+    }
 }
 
 /// The line from which on a source file holds its tests.
