@@ -149,11 +149,11 @@ async fn a_map_says_what_packages_say_of_themselves() {
 #[tokio::test]
 async fn a_map_of_many_packages_takes_another_step() {
     let files =
-        (0..20).map(|number| (format!("p{}/c{number}/src/lib.rs", number % 4), format!("//! Part {number}.\n")));
+        (0..20).map(|number| (format!("p{}/c{number}/src/lib.rs", number % 4), format!("//! Part number {number}.\n")));
     let (answer, transcript) = ask(&Tree::new(files.collect()), TOOLS, "").await;
     assert_eq!(calls_per_step(&transcript), [2, 3, 12, 8, 0]);
     for number in 0..20 {
-        assert!(answer.contains(&format!("/c{number}` — Part {number}. (")), "{number}\n---\n{answer}");
+        assert!(answer.contains(&format!("/c{number}` — Part number {number}. (")), "{number}\n---\n{answer}");
     }
 }
 
