@@ -15,6 +15,9 @@ use crate::{
 /// How many calls of one reply are made; the others are answered with a failure.
 pub const CALLS_PER_REPLY: usize = 32;
 
+/// What the model reads of a call that was dropped with its run.
+const CUT_OFF: &str = "the run ended before this call did";
+
 /// One request being worked on. The transcript stays, and stays valid, however the run ends.
 pub struct Run<'a> {
     agent: &'a Agent,
@@ -65,6 +68,8 @@ impl<'a> Run<'a> {
     pub async fn answer(&mut self, task: &str) -> Result<Outcome, RunError> {
         let (agent, provider) = (self.agent.name.clone(), self.provider.name().to_owned());
         self.watcher.watch(Event::RunStarted { agent, provider });
+        // An earlier run may have been dropped in the middle of its calls.
+        self.transcript.close_calls(CUT_OFF);
         self.transcript.record_user(task);
         let instructions = instructions(self.agent, self.toolbox.specs(), task);
 
@@ -74,7 +79,6 @@ impl<'a> Run<'a> {
             }
         };
 
-        self.transcript.close_calls("the run ended before this call did");
         self.watcher.watch(Event::RunEnded { ending: stop.ending(), steps: self.steps, usage: self.usage });
         stop.outcome()
     }
@@ -151,7 +155,7 @@ impl<'a> Run<'a> {
 
     /// The result of a call that was dropped with the run.
     fn cut_off(&self, call: &ToolCall) -> ToolResult {
-        let result = ToolResult::failed(FailureKind::Cancelled, "the run ended before this call did");
+        let result = ToolResult::failed(FailureKind::Cancelled, CUT_OFF);
         self.watcher.watch(Event::finished(&call.id, &call.tool, &result));
         result
     }

@@ -110,8 +110,6 @@ fn failed(id: &str, kind: FailureKind, text: &str) -> Entry {
     Entry::Result { id: id.into(), result: ToolResult::failed(kind, text) }
 }
 
-const OVER: &str = "the run ended before this call did";
-
 async fn run(script: Script, budget: Budget) -> (Result<Outcome, RunError>, Vec<Entry>) {
     let (agent, toolbox) = (agent(budget), toolbox());
     let mut run = Run::new(&agent, &script, &toolbox, &Quiet, Cancellation::never(), Transcript::new());
@@ -194,7 +192,7 @@ async fn a_run_out_of_time_keeps_what_was_done_and_closes_what_was_not() {
     let (outcome, entries) =
         run(script([calls(wanted.clone())]), Budget { time: Duration::from_millis(50), ..PLENTY }).await;
     assert_eq!(outcome, Ok(Outcome::Spent(Spent::Time)));
-    let expected = [user("do it"), replied("", wanted), failed("1", FailureKind::Cancelled, OVER), done("2", "{}")];
+    let expected = [user("do it"), replied("", wanted), failed("1", FailureKind::Cancelled, CUT_OFF), done("2", "{}")];
     assert_eq!(entries, expected);
 }
 
@@ -231,7 +229,7 @@ async fn cancelling_drops_the_calls_and_every_start_has_its_end() {
     let mut run = Run::new(&agent, &script, &toolbox, &watcher, cancellation, Transcript::new());
     assert_eq!(run.answer("do it").await, Ok(Outcome::Cancelled));
 
-    let closed = |id| failed(id, FailureKind::Cancelled, OVER);
+    let closed = |id| failed(id, FailureKind::Cancelled, CUT_OFF);
     assert_eq!(run.transcript().entries(), [user("do it"), replied("", wanted), closed("1"), closed("2")]);
     let told: Vec<Value> = events.lock().unwrap().iter().map(|event| json!(event)).collect();
     let names: Vec<(&str, Option<&str>)> =
@@ -263,6 +261,18 @@ async fn a_run_goes_on_from_an_earlier_transcript() {
     }
     let expected = [user("first"), replied("one", vec![]), user("second"), replied("two", vec![])];
     assert_eq!(transcript.entries(), expected);
+}
+
+#[tokio::test]
+async fn calls_of_a_run_that_was_dropped_are_closed_by_the_next() {
+    let (agent, toolbox, script) = (agent(PLENTY), toolbox(), script([Reply::answer("ok")]));
+    let mut transcript = Transcript::new();
+    transcript.record_reply(&calls(vec![call("1", "hang", json!({}))]));
+    let mut run = Run::new(&agent, &script, &toolbox, &Quiet, Cancellation::never(), transcript);
+    run.answer("again").await.unwrap();
+    let open = replied("", vec![call("1", "hang", json!({}))]);
+    let closed = failed("1", FailureKind::Cancelled, CUT_OFF);
+    assert_eq!(run.transcript().entries(), [open, closed, user("again"), replied("ok", vec![])]);
 }
 
 #[test]
