@@ -1,1 +1,29 @@
-//! x
+//! How a request becomes an answer.
+//!
+//! [`Run`] is the file to read first: it spends a step, asks the [`Provider`], calls the tools of the
+//! [`Toolbox`], and repeats. This crate has never heard of WebAssembly or of a model vendor and does no
+//! I/O of its own; both are handed to it behind the two traits [`Provider`] and [`Tool`].
+
+mod agent;
+mod budget;
+mod cancel;
+mod clip;
+mod event;
+mod prompt;
+mod provider;
+mod run;
+mod tool;
+mod toolbox;
+mod transcript;
+
+pub use agent::Agent;
+pub use budget::{Budget, Remaining, Spent};
+pub use cancel::{Cancellation, Canceller, cancellation};
+pub use clip::clip;
+pub use event::{Ending, Event, Quiet, Watcher};
+pub use prompt::instructions;
+pub use provider::{Prompt, Provider, ProviderError, Reply, Usage};
+pub use run::{CALLS_PER_REPLY, Outcome, Run, RunError};
+pub use tool::{Cost, FailureKind, Progress, Tool, ToolCall, ToolOutcome, ToolResult, ToolSpec};
+pub use toolbox::{DuplicateTool, OUTPUT_LIMIT, Toolbox};
+pub use transcript::{ENTRY_LIMIT, Entry, Transcript};

@@ -1,0 +1,140 @@
+//! What a watcher (terminal, log, server-sent events) is told. Only the loop sends events.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{FailureKind, Spent, ToolOutcome, ToolResult, Usage};
+
+/// Something a watcher is told. Every start is followed by exactly one end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A run began.
+    RunStarted {
+        /// The agent's name.
+        agent: String,
+        /// The provider's name.
+        provider: String,
+    },
+    /// A step began: the provider is being asked.
+    StepStarted {
+        /// Counts from one.
+        step: u32,
+    },
+    /// The provider replied.
+    ModelReplied {
+        /// What the model said.
+        text: String,
+        /// How many calls it wants.
+        calls: usize,
+        /// What the reply cost.
+        usage: Usage,
+    },
+    /// A call began.
+    CallStarted {
+        /// The call's id.
+        id: String,
+        /// The tool's name.
+        tool: String,
+        /// The input, shortened.
+        input: String,
+    },
+    /// A call says how far it is.
+    CallProgress {
+        /// The call's id.
+        id: String,
+        /// What it says.
+        message: String,
+    },
+    /// A call ended.
+    CallFinished {
+        /// The call's id.
+        id: String,
+        /// The tool's name.
+        tool: String,
+        /// The kind of failure, if it failed.
+        failure: Option<FailureKind>,
+        /// The first line of what the model reads, shortened.
+        summary: String,
+        /// How long it took.
+        #[serde(rename = "micros", with = "crate::tool::micros")]
+        duration: Duration,
+        /// How many bytes the model reads.
+        bytes: usize,
+        /// What was refused on the way.
+        denials: Vec<String>,
+    },
+    /// The run is over.
+    RunEnded {
+        /// How it ended.
+        ending: Ending,
+        /// How many steps it took.
+        steps: u32,
+        /// What all replies cost.
+        usage: Usage,
+    },
+}
+
+impl Event {
+    pub(crate) fn finished(id: &str, tool: &str, result: &ToolResult) -> Self {
+        let failure = match result.outcome {
+            ToolOutcome::Done(_) => None,
+            ToolOutcome::Failed { kind, .. } => Some(kind),
+        };
+        Self::CallFinished {
+            id: id.to_owned(),
+            tool: tool.to_owned(),
+            failure,
+            summary: shorten(result.text().lines().next().unwrap_or_default()),
+            duration: result.cost.duration,
+            bytes: result.text().len(),
+            denials: result.denials.clone(),
+        }
+    }
+}
+
+/// How a run ended, in one word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// With an answer.
+    Answered,
+    /// With nothing left of the budget.
+    Spent(Spent),
+    /// From outside.
+    Cancelled,
+    /// The provider gave no reply.
+    Failed(String),
+}
+
+/// Is told what happens in a run. Called inside the loop, so it must not block for long.
+pub trait Watcher: Send + Sync {
+    /// Takes one event.
+    fn watch(&self, event: Event);
+}
+
+impl<F: Fn(Event) + Send + Sync> Watcher for F {
+    fn watch(&self, event: Event) {
+        self(event);
+    }
+}
+
+/// A watcher that looks away.
+#[derive(Clone, Copy, Debug)]
+pub struct Quiet;
+
+impl Watcher for Quiet {
+    fn watch(&self, _: Event) {}
+}
+
+/// Shortens a text to what fits a line of a terminal.
+pub(crate) fn shorten(text: &str) -> String {
+    const LINE: usize = 120;
+    let mut characters = text.chars();
+    let mut line: String = characters.by_ref().take(LINE).collect();
+    if characters.next().is_some() {
+        line.push('…');
+    }
+    line
+}

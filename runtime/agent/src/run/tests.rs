@@ -1,0 +1,282 @@
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{Budget, DuplicateTool, Entry, OUTPUT_LIMIT, Quiet, Tool, ToolOutcome, ToolSpec, cancellation};
+
+/// Replays replies; when there are none left, fails or never returns.
+struct Script(Mutex<VecDeque<Reply>>, WhenEmpty);
+
+#[derive(PartialEq)]
+enum WhenEmpty {
+    Fail,
+    Hang,
+}
+
+#[async_trait]
+impl Provider for Script {
+    fn name(&self) -> &str {
+        "script"
+    }
+
+    async fn reply(&self, _: Prompt<'_>) -> Result<Reply, ProviderError> {
+        let next = self.0.lock().unwrap().pop_front();
+        match next {
+            Some(reply) => Ok(reply),
+            None if self.1 == WhenEmpty::Hang => std::future::pending().await,
+            None => Err(ProviderError { provider: "script".into(), message: "no reply is left".into() }),
+        }
+    }
+}
+
+fn script(replies: impl Into<VecDeque<Reply>>) -> Script {
+    Script(Mutex::new(replies.into()), WhenEmpty::Fail)
+}
+
+type Deed = dyn Fn(&str, &Progress) -> Option<ToolResult> + Send + Sync;
+
+/// A tool made of a closure; `None` never returns.
+struct Closure(ToolSpec, Box<Deed>);
+
+#[async_trait]
+impl Tool for Closure {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    async fn call(&self, input: &str, progress: &Progress) -> ToolResult {
+        match (self.1)(input, progress) {
+            Some(result) => result,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+fn tool(name: &str, deed: impl Fn(&str, &Progress) -> Option<ToolResult> + Send + Sync + 'static) -> Arc<dyn Tool> {
+    let spec = ToolSpec {
+        name: name.into(),
+        description: String::new(),
+        input_schema: json!({"type": "object"}),
+        capabilities: vec![],
+        read_only: true,
+        idempotent: true,
+    };
+    Arc::new(Closure(spec, Box::new(deed)))
+}
+
+fn toolbox() -> Toolbox {
+    Toolbox::new(vec![
+        tool("echo", |input, _| Some(ToolResult::done(input))),
+        tool("hang", |_, progress| {
+            progress.report("waiting");
+            None
+        }),
+        tool("flood", |_, _| Some(ToolResult::done("x".repeat(OUTPUT_LIMIT + 10)))),
+    ])
+    .unwrap()
+}
+
+fn agent(budget: Budget) -> Agent {
+    Agent { name: "clerk".into(), description: "Tests.".into(), prompt: None, tools: vec![], budget }
+}
+
+const PLENTY: Budget = Budget { steps: 9, time: Duration::from_secs(60) };
+
+fn call(id: &str, tool: &str, input: Value) -> ToolCall {
+    ToolCall { id: id.into(), tool: tool.into(), input }
+}
+
+fn calls(calls: Vec<ToolCall>) -> Reply {
+    Reply { calls, ..Reply::default() }
+}
+
+fn user(text: &str) -> Entry {
+    Entry::User { text: text.into() }
+}
+
+fn replied(text: &str, calls: Vec<ToolCall>) -> Entry {
+    Entry::Reply { text: text.into(), calls }
+}
+
+fn done(id: &str, text: &str) -> Entry {
+    Entry::Result { id: id.into(), result: ToolResult::done(text) }
+}
+
+fn failed(id: &str, kind: FailureKind, text: &str) -> Entry {
+    Entry::Result { id: id.into(), result: ToolResult::failed(kind, text) }
+}
+
+async fn run(script: Script, budget: Budget) -> (Result<Outcome, RunError>, Vec<Entry>) {
+    let (agent, toolbox) = (agent(budget), toolbox());
+    let mut run = Run::new(&agent, &script, &toolbox, &Quiet, Cancellation::never(), Transcript::new());
+    let outcome = run.answer("do it").await;
+    (outcome, run.transcript().entries().to_vec())
+}
+
+#[tokio::test]
+async fn calls_are_made_until_the_model_answers() {
+    let wanted = vec![call("1", "echo", json!({"a": 1})), call("2", "echo", json!({"b": 2}))];
+    let (outcome, entries) = run(script([calls(wanted.clone()), Reply::answer("done")]), PLENTY).await;
+    assert_eq!(outcome, Ok(Outcome::Answered("done".into())));
+    let expected =
+        [user("do it"), replied("", wanted), done("1", r#"{"a":1}"#), done("2", r#"{"b":2}"#), replied("done", vec![])];
+    assert_eq!(entries, expected);
+}
+
+#[tokio::test]
+async fn a_wrong_call_is_a_result_the_model_can_correct() {
+    let wanted = vec![call("1", "rm", json!({})), call("2", "echo", json!("text"))];
+    let (_, entries) = run(script([calls(wanted.clone()), Reply::answer("ok")]), PLENTY).await;
+    let expected = [
+        user("do it"),
+        replied("", wanted),
+        failed("1", FailureKind::UnknownTool, "there is no tool `rm`; this agent has: echo, hang, flood"),
+        failed(
+            "2",
+            FailureKind::InvalidInput,
+            r#"the input of `echo` must be a JSON object, such as {"name": "value"}"#,
+        ),
+        replied("ok", vec![]),
+    ];
+    assert_eq!(entries, expected);
+}
+
+#[tokio::test]
+async fn calls_over_the_limit_are_skipped_and_the_others_made() {
+    let wanted: Vec<_> = (0..CALLS_PER_REPLY + 2).map(|id| call(&id.to_string(), "echo", json!({}))).collect();
+    let (_, entries) = run(script([calls(wanted), Reply::answer("ok")]), PLENTY).await;
+    let skipped: Vec<&str> = entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Result { id, result: ToolResult { outcome: ToolOutcome::Failed { kind, .. }, .. } } => {
+                assert_eq!(*kind, FailureKind::Skipped);
+                Some(id.as_str())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(skipped, ["32", "33"]);
+}
+
+#[tokio::test]
+async fn long_output_is_clipped_and_says_so() {
+    let (_, entries) = run(script([calls(vec![call("1", "flood", json!({}))]), Reply::answer("ok")]), PLENTY).await;
+    let Entry::Result { result, .. } = &entries[2] else { panic!("{entries:?}") };
+    assert!(result.text().len() < OUTPUT_LIMIT + 64);
+    assert!(result.text().contains("\n… 10 bytes omitted …\n"));
+}
+
+#[tokio::test]
+async fn a_run_ends_when_its_steps_are_spent() {
+    let again = || calls(vec![call("1", "echo", json!({}))]);
+    let (outcome, entries) = run(script([again(), again(), again()]), Budget { steps: 2, ..PLENTY }).await;
+    assert_eq!(outcome, Ok(Outcome::Spent(Spent::Steps)));
+    let last = call("1-1", "echo", json!({}));
+    let expected = [
+        user("do it"),
+        replied("", vec![call("1", "echo", json!({}))]),
+        done("1", "{}"),
+        replied("", vec![last]),
+        done("1-1", "{}"),
+    ];
+    assert_eq!(entries, expected);
+}
+
+#[tokio::test]
+async fn a_run_out_of_time_keeps_what_was_done_and_closes_what_was_not() {
+    let wanted = vec![call("1", "hang", json!({})), call("2", "echo", json!({}))];
+    let (outcome, entries) =
+        run(script([calls(wanted.clone())]), Budget { time: Duration::from_millis(50), ..PLENTY }).await;
+    assert_eq!(outcome, Ok(Outcome::Spent(Spent::Time)));
+    let expected = [user("do it"), replied("", wanted), failed("1", FailureKind::Cancelled, CUT_OFF), done("2", "{}")];
+    assert_eq!(entries, expected);
+}
+
+#[tokio::test]
+async fn a_silent_provider_is_not_waited_for_beyond_the_time() {
+    let hanging = Script(Mutex::default(), WhenEmpty::Hang);
+    let (outcome, entries) = run(hanging, Budget { time: Duration::from_millis(20), ..PLENTY }).await;
+    assert_eq!(outcome, Ok(Outcome::Spent(Spent::Time)));
+    assert_eq!(entries, [user("do it")]);
+}
+
+#[tokio::test]
+async fn a_provider_failure_is_an_error_and_the_transcript_stays() {
+    let wanted = vec![call("1", "echo", json!({}))];
+    let (outcome, entries) = run(script([calls(wanted.clone())]), PLENTY).await;
+    assert_eq!(outcome.unwrap_err().to_string(), "no reply from script: no reply is left");
+    assert_eq!(entries, [user("do it"), replied("", wanted), done("1", "{}")]);
+}
+
+#[tokio::test]
+async fn cancelling_drops_the_calls_and_every_start_has_its_end() {
+    let (agent, toolbox) = (agent(PLENTY), toolbox());
+    let wanted = vec![call("1", "hang", json!({})), call("2", "hang", json!({}))];
+    let script = script([calls(wanted.clone())]);
+    let (canceller, cancellation) = cancellation();
+    let events = Mutex::new(Vec::new());
+    // The call cancels its own run as soon as it has said something.
+    let watcher = |event: Event| {
+        if matches!(&event, Event::CallProgress { id, .. } if id == "2") {
+            canceller.cancel();
+        }
+        events.lock().unwrap().push(event);
+    };
+    let mut run = Run::new(&agent, &script, &toolbox, &watcher, cancellation, Transcript::new());
+    assert_eq!(run.answer("do it").await, Ok(Outcome::Cancelled));
+
+    let closed = |id| failed(id, FailureKind::Cancelled, CUT_OFF);
+    assert_eq!(run.transcript().entries(), [user("do it"), replied("", wanted), closed("1"), closed("2")]);
+    let told: Vec<Value> = events.lock().unwrap().iter().map(|event| json!(event)).collect();
+    let names: Vec<(&str, Option<&str>)> =
+        told.iter().map(|event| (event["event"].as_str().unwrap(), event["id"].as_str())).collect();
+    let expected = [
+        ("run_started", None),
+        ("step_started", None),
+        ("model_replied", None),
+        ("call_started", Some("1")),
+        ("call_started", Some("2")),
+        ("call_progress", Some("1")),
+        ("call_progress", Some("2")),
+        ("call_finished", Some("1")),
+        ("call_finished", Some("2")),
+        ("run_ended", None),
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(told.last().unwrap()["ending"], json!("cancelled"));
+}
+
+#[tokio::test]
+async fn a_run_goes_on_from_an_earlier_transcript() {
+    let (agent, toolbox, script) = (agent(PLENTY), toolbox(), script([Reply::answer("one"), Reply::answer("two")]));
+    let mut transcript = Transcript::new();
+    for task in ["first", "second"] {
+        let mut run = Run::new(&agent, &script, &toolbox, &Quiet, Cancellation::never(), transcript);
+        run.answer(task).await.unwrap();
+        transcript = run.into_transcript();
+    }
+    let expected = [user("first"), replied("one", vec![]), user("second"), replied("two", vec![])];
+    assert_eq!(transcript.entries(), expected);
+}
+
+#[tokio::test]
+async fn calls_of_a_run_that_was_dropped_are_closed_by_the_next() {
+    let (agent, toolbox, script) = (agent(PLENTY), toolbox(), script([Reply::answer("ok")]));
+    let mut transcript = Transcript::new();
+    transcript.record_reply(&calls(vec![call("1", "hang", json!({}))]));
+    let mut run = Run::new(&agent, &script, &toolbox, &Quiet, Cancellation::never(), transcript);
+    run.answer("again").await.unwrap();
+    let open = replied("", vec![call("1", "hang", json!({}))]);
+    let closed = failed("1", FailureKind::Cancelled, CUT_OFF);
+    assert_eq!(run.transcript().entries(), [open, closed, user("again"), replied("ok", vec![])]);
+}
+
+#[test]
+fn two_tools_of_one_name_are_refused() {
+    let twice = vec![tool("echo", |_, _| None), tool("echo", |_, _| None)];
+    assert_eq!(Toolbox::new(twice).err(), Some(DuplicateTool { name: "echo".into() }));
+}

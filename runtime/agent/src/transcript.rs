@@ -1,0 +1,197 @@
+//! What was said and done. It only grows, every entry has a size cap, and every call has exactly one
+//! result, so that it is valid for any provider at any time.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{FailureKind, Reply, ToolCall, ToolResult, clip};
+
+/// The longest text, input or output kept in one entry, in bytes: a model and a guest choose the
+/// length, the host pays for the memory.
+pub const ENTRY_LIMIT: usize = 256 * 1024;
+
+/// What was said and done, append-only.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Transcript {
+    entries: Vec<Entry>,
+}
+
+/// One thing that was said or done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub enum Entry {
+    /// What the user asked.
+    User {
+        /// The words.
+        text: String,
+    },
+    /// What the model said and wanted to be called.
+    Reply {
+        /// The words.
+        text: String,
+        /// The calls, each with an id that no other call of the transcript has.
+        calls: Vec<ToolCall>,
+    },
+    /// What came of one call.
+    Result {
+        /// The id of the call.
+        id: String,
+        /// The outcome.
+        result: ToolResult,
+    },
+}
+
+impl Transcript {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Everything so far, oldest first.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Records what the user asked.
+    pub fn record_user(&mut self, text: &str) {
+        self.entries.push(Entry::User { text: clip(text, ENTRY_LIMIT) });
+    }
+
+    /// Records a reply and returns its calls as they were recorded: a call whose id is taken gets
+    /// another one, and an input that is too large is replaced by a remark, which no tool accepts.
+    pub fn record_reply(&mut self, reply: &Reply) -> Vec<ToolCall> {
+        let mut taken: HashSet<String> = self.calls().map(|(call, _)| call.id.clone()).collect();
+        let mut calls = Vec::with_capacity(reply.calls.len());
+        for call in &reply.calls {
+            let id = unique(&clip(&call.id, 128), &taken);
+            taken.insert(id.clone());
+            calls.push(ToolCall { id, tool: clip(&call.tool, 128), input: bounded(&call.input) });
+        }
+        self.entries.push(Entry::Reply { text: clip(&reply.text, ENTRY_LIMIT), calls: calls.clone() });
+        calls
+    }
+
+    /// Records what came of a call. A result for a call that does not exist, or has one already, is
+    /// ignored: it could only be a mistake, and it would make the transcript invalid.
+    pub fn record_result(&mut self, id: &str, result: ToolResult) {
+        if self.calls().any(|(call, open)| call.id == id && open.is_none()) {
+            self.entries.push(Entry::Result { id: id.to_owned(), result: result.clipped(ENTRY_LIMIT) });
+        }
+    }
+
+    /// Gives every call that has no result one that says why.
+    pub fn close_calls(&mut self, why: &str) {
+        let open: Vec<String> =
+            self.calls().filter(|(_, result)| result.is_none()).map(|(call, _)| call.id.clone()).collect();
+        for id in open {
+            self.record_result(&id, ToolResult::failed(FailureKind::Cancelled, why));
+        }
+    }
+
+    /// Every call, oldest first, with its result when it has one.
+    pub fn calls(&self) -> impl Iterator<Item = (&ToolCall, Option<&ToolResult>)> {
+        self.entries.iter().enumerate().flat_map(|(at, entry)| match entry {
+            Entry::Reply { calls, .. } => {
+                // The results follow their reply directly, so the search is short.
+                let results = self.entries.get(at + 1..).unwrap_or_default();
+                calls.iter().map(|call| (call, result_of(&call.id, results))).collect::<Vec<_>>()
+            }
+            Entry::User { .. } | Entry::Result { .. } => Vec::new(),
+        })
+    }
+}
+
+fn result_of<'a>(id: &str, entries: &'a [Entry]) -> Option<&'a ToolResult> {
+    entries
+        .iter()
+        .map_while(|entry| match entry {
+            Entry::Result { id, result } => Some((id, result)),
+            Entry::User { .. } | Entry::Reply { .. } => None,
+        })
+        .find(|(other, _)| *other == id)
+        .map(|(_, result)| result)
+}
+
+fn unique(id: &str, taken: &HashSet<String>) -> String {
+    if !id.is_empty() && !taken.contains(id) {
+        return id.to_owned();
+    }
+    let stem = if id.is_empty() { "call" } else { id };
+    (taken.len()..).map(|number| format!("{stem}-{number}")).find(|id| !taken.contains(id)).unwrap_or_default()
+}
+
+fn bounded(input: &Value) -> Value {
+    let length = input.to_string().len();
+    if length <= ENTRY_LIMIT {
+        return input.clone();
+    }
+    Value::String(format!("… {length} bytes omitted: an input may have {ENTRY_LIMIT} …"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(id: &str) -> ToolCall {
+        ToolCall { id: id.into(), tool: "read".into(), input: json!({"path": "a"}) }
+    }
+
+    fn ids(calls: &[ToolCall]) -> Vec<&str> {
+        calls.iter().map(|call| call.id.as_str()).collect()
+    }
+
+    #[test]
+    fn repeated_and_empty_ids_are_made_unique() {
+        let mut transcript = Transcript::new();
+        let reply = Reply { calls: vec![call("a"), call("a"), call("")], ..Reply::default() };
+        assert_eq!(ids(&transcript.record_reply(&reply)), ["a", "a-1", "call-2"]);
+        assert_eq!(ids(&transcript.record_reply(&reply)), ["a-3", "a-4", "call-5"]);
+    }
+
+    #[test]
+    fn a_call_has_exactly_one_result() {
+        let mut transcript = Transcript::new();
+        transcript.record_reply(&Reply { calls: vec![call("a"), call("b")], ..Reply::default() });
+        transcript.record_result("a", ToolResult::done("first"));
+        transcript.record_result("a", ToolResult::done("second"));
+        transcript.record_result("nobody", ToolResult::done("lost"));
+        transcript.close_calls("over");
+        transcript.close_calls("again");
+        let results: Vec<_> =
+            transcript.calls().map(|(call, result)| (call.id.as_str(), result.unwrap().text())).collect();
+        assert_eq!(results, [("a", "first"), ("b", "over")]);
+        assert_eq!(transcript.entries().len(), 3);
+    }
+
+    #[test]
+    fn every_entry_is_bounded() {
+        let long = "x".repeat(2 * ENTRY_LIMIT);
+        let mut transcript = Transcript::new();
+        transcript.record_user(&long);
+        let huge = ToolCall { input: json!({ "text": long }), ..call("a") };
+        transcript.record_reply(&Reply { text: long.clone(), calls: vec![huge], ..Reply::default() });
+        transcript.record_result("a", ToolResult::done(long));
+        for entry in transcript.entries() {
+            let length = serde_json::to_string(entry).unwrap().len();
+            assert!(length < ENTRY_LIMIT + 1024, "{length}");
+        }
+    }
+
+    #[test]
+    fn it_survives_being_written_and_read() {
+        let mut transcript = Transcript::new();
+        transcript.record_user("hello");
+        transcript.record_reply(&Reply { text: "look".into(), calls: vec![call("a"), call("b")], ..Reply::default() });
+        transcript.record_result("a", ToolResult::done("text"));
+        transcript.record_result("b", ToolResult::failed(FailureKind::Denied, "no"));
+        let written = serde_json::to_value(&transcript).unwrap();
+        let result = json!({"failed": {"kind": "denied", "text": "no"}, "cost": {"micros": 0, "peak_memory": 0}});
+        assert_eq!(written[3], json!({"entry": "result", "id": "b", "result": result}));
+        assert_eq!(serde_json::from_value::<Transcript>(written).unwrap(), transcript);
+    }
+}

@@ -1,0 +1,208 @@
+//! What the tools have shown since the last question, read back from the transcript.
+//!
+//! Outputs are parsed tolerantly: a line that does not fit is skipped, so a tool that formats
+//! differently makes the survey poorer, never wrong.
+
+use std::collections::HashSet;
+
+use palisade_agent::{Entry, ToolCall, ToolResult, Transcript};
+use serde_json::Value;
+
+/// Everything that is known. What is not in here cannot be in an answer.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) task: String,
+    /// Replies given since the question.
+    pub(super) steps: usize,
+    calls: Vec<(String, Value)>,
+    /// Every path that `glob` gave, in its order, once each.
+    pub(super) files: Vec<String>,
+    /// Whether a list of files was cut.
+    pub(super) files_cut: bool,
+    /// How often a pattern occurs in a file, from `grep` in count mode.
+    pub(super) counts: Vec<Count>,
+    /// Every line that `grep` showed, once each.
+    pub(super) lines: Vec<Line>,
+    /// Every stretch of a file that `read` showed.
+    pub(super) windows: Vec<Window>,
+    /// What `tree` or `ls` drew.
+    pub(super) drawing: String,
+    /// Calls that failed: the tool, and the first line of why.
+    pub(super) failures: Vec<(String, String)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Count {
+    pub(super) pattern: String,
+    pub(super) path: String,
+    pub(super) count: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) path: String,
+    pub(super) number: usize,
+    pub(super) text: String,
+}
+
+#[derive(Debug)]
+pub(super) struct Window {
+    pub(super) path: String,
+    pub(super) lines: Vec<(usize, String)>,
+}
+
+impl Seen {
+    pub(super) fn of(transcript: &Transcript) -> Self {
+        let entries = transcript.entries();
+        let question = entries.iter().rposition(|entry| matches!(entry, Entry::User { .. }));
+        let mut seen = Self::default();
+        let mut ids = HashSet::new();
+        for entry in entries.iter().skip(question.unwrap_or(0)) {
+            match entry {
+                Entry::User { text } => seen.task.clone_from(text),
+                Entry::Reply { calls, .. } => {
+                    seen.steps += 1;
+                    ids.extend(calls.iter().map(|call| call.id.as_str()));
+                }
+                Entry::Result { .. } => {}
+            }
+        }
+        for (call, result) in transcript.calls().filter(|(call, _)| ids.contains(call.id.as_str())) {
+            seen.calls.push((call.tool.clone(), call.input.clone()));
+            if let Some(result) = result {
+                seen.take(call, result);
+            }
+        }
+        seen
+    }
+
+    pub(super) fn has_called(&self, tool: &str, input: &Value) -> bool {
+        self.calls.iter().any(|(other, with)| other == tool && with == input)
+    }
+
+    fn take(&mut self, call: &ToolCall, result: &ToolResult) {
+        let text = result.text();
+        if !result.is_done() {
+            self.failures.push((call.tool.clone(), text.lines().next().unwrap_or_default().to_owned()));
+            return;
+        }
+        let input = |name: &str| call.input.get(name).and_then(Value::as_str).unwrap_or_default();
+        match (call.tool.as_str(), input("output_mode")) {
+            ("glob", _) => self.take_files(text),
+            ("grep", "count") => self.take_counts(input("pattern"), text),
+            ("grep", "content") => self.take_lines(text),
+            ("read", _) => self.take_window(input("path"), text),
+            ("tree" | "ls", _) if self.drawing.is_empty() => text.clone_into(&mut self.drawing),
+            _ => {}
+        }
+    }
+
+    fn take_files(&mut self, text: &str) {
+        let mut known: HashSet<String> = self.files.iter().cloned().collect();
+        self.files_cut |= text.lines().any(|line| line.starts_with('…'));
+        for line in text.lines().filter(|line| !is_note(line) && !line.ends_with('/')) {
+            let path = clean(line.trim_end());
+            if !path.is_empty() && known.insert(path.to_owned()) {
+                self.files.push(path.to_owned());
+            }
+        }
+    }
+
+    fn take_counts(&mut self, pattern: &str, text: &str) {
+        for line in text.lines().filter(|line| !is_note(line)) {
+            if let Some((path, count)) = line.rsplit_once(':')
+                && let Ok(count) = count.trim().parse()
+                && count > 0
+            {
+                self.counts.push(Count { pattern: pattern.to_owned(), path: clean(path).to_owned(), count });
+            }
+        }
+    }
+
+    fn take_lines(&mut self, text: &str) {
+        for line in text.lines().filter(|line| !is_note(line)) {
+            if let Some(line) = located(line)
+                && !self.lines.iter().any(|other| other.number == line.number && other.path == line.path)
+            {
+                self.lines.push(line);
+            }
+        }
+    }
+
+    fn take_window(&mut self, path: &str, text: &str) {
+        let numbered = |line: &str| {
+            let (number, text) = line.split_once('\t')?;
+            Some((number.trim().parse().ok()?, text.to_owned()))
+        };
+        let lines: Vec<(usize, String)> = text.lines().filter_map(numbered).collect();
+        if !lines.is_empty() {
+            self.windows.push(Window { path: clean(path).to_owned(), lines });
+        }
+    }
+}
+
+/// Whether a line is a remark of the tool and not a result. A path may begin with a parenthesis too,
+/// but not one with a blank in it.
+fn is_note(line: &str) -> bool {
+    let is_remark = line.starts_with('(') && line.contains(' ') && line.trim_end().ends_with(')');
+    is_remark || line.starts_with('…') || line.starts_with("No matches") || line.starts_with("No files")
+}
+
+fn clean(path: &str) -> &str {
+    path.strip_prefix("./").unwrap_or(path)
+}
+
+/// Parses `path:line:text`; the path may contain colons.
+fn located(line: &str) -> Option<Line> {
+    line.match_indices(':').find_map(|(colon, _)| {
+        let (number, text) = line[colon + 1..].split_once(':')?;
+        let number = number.parse().ok().filter(|number| *number > 0)?;
+        (colon > 0).then(|| Line { path: clean(&line[..colon]).to_owned(), number, text: text.to_owned() })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use palisade_agent::Reply;
+    use serde_json::json;
+
+    use super::*;
+
+    fn seen(tool: &str, input: Value, output: &str) -> Seen {
+        let mut transcript = Transcript::new();
+        transcript.record_user("old");
+        let call = |id: &str| ToolCall { id: id.into(), tool: tool.into(), input: input.clone() };
+        transcript.record_reply(&Reply { calls: vec![call("old")], ..Reply::default() });
+        transcript.record_result("old", ToolResult::done("old.rs:1:old\nold.rs:1"));
+        transcript.record_user("new");
+        transcript.record_reply(&Reply { calls: vec![call("a")], ..Reply::default() });
+        transcript.record_result("a", ToolResult::done(output));
+        Seen::of(&transcript)
+    }
+
+    #[test]
+    fn only_what_came_after_the_last_question_counts() {
+        let seen =
+            seen("glob", json!({"pattern": "*"}), "./a.rs\n(app)/b.rs\ndir/\na.rs\n\n(limit reached at 3)\n… more");
+        assert_eq!((seen.task.as_str(), seen.steps), ("new", 1));
+        assert_eq!(seen.files, ["a.rs", "(app)/b.rs"]);
+        assert!(seen.files_cut && seen.has_called("glob", &json!({"pattern": "*"})));
+    }
+
+    #[test]
+    fn lines_and_counts_are_read_from_paths_with_colons() {
+        let lines =
+            seen("grep", json!({"output_mode": "content"}), "c:d/e.rs:12:let a: u8 = 1:2;\nnonsense\n--\nx:0:y").lines;
+        assert_eq!(lines, [Line { path: "c:d/e.rs".into(), number: 12, text: "let a: u8 = 1:2;".into() }]);
+        let counts =
+            seen("grep", json!({"output_mode": "count", "pattern": "p"}), "a:b.rs:3\nNo matches\nz.rs:x").counts;
+        assert_eq!(counts.len(), 1);
+        assert_eq!((counts[0].path.as_str(), counts[0].count, counts[0].pattern.as_str()), ("a:b.rs", 3, "p"));
+    }
+
+    #[test]
+    fn a_window_keeps_its_line_numbers() {
+        let windows = seen("read", json!({"path": "a.rs"}), "    10\tone\n    11\t\ttwo\n… 5 more lines").windows;
+        assert_eq!(windows[0].lines, [(10, "one".to_owned()), (11, "\ttwo".to_owned())]);
+    }
+}
