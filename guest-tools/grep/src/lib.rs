@@ -2,6 +2,7 @@
 
 mod filter;
 mod query;
+mod reject;
 mod report;
 mod search;
 #[cfg(test)]

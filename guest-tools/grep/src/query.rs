@@ -5,7 +5,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use palisade_sdk::{Failure, walk};
 
-use crate::{Input, OutputMode, filter::Filter};
+use crate::{Input, OutputMode, filter::Filter, reject::Beginnings};
 
 /// A search that is ready to run.
 pub struct Query {
@@ -14,6 +14,7 @@ pub struct Query {
     pub(crate) walk: walk::Options,
     pub(crate) filter: Filter,
     pub(crate) matcher: RegexMatcher,
+    pub(crate) beginnings: Option<Beginnings>,
     pub(crate) mode: OutputMode,
     pub(crate) before: usize,
     pub(crate) after: usize,
@@ -55,6 +56,7 @@ impl Query {
             },
             filter: Filter::new(globs, input.file_type.as_slice())?,
             matcher: compile(input)?,
+            beginnings: Beginnings::new(input),
             mode: input.output_mode,
             before: input.before.max(input.context).min(MAX_CONTEXT) as usize,
             after: input.after.max(input.context).min(MAX_CONTEXT) as usize,

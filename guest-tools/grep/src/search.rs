@@ -117,7 +117,11 @@ fn search_chunk(
 
 /// Tells quickly that a whole file has no match; the searcher would find the same, line by line.
 fn has_no_match(query: &Query, bytes: &[u8]) -> bool {
-    query.can_reject() && !has_mark(bytes) && matches!(query.matcher.find_candidate_line(bytes), Ok(None))
+    if !query.can_reject() || has_mark(bytes) {
+        return false;
+    }
+    query.beginnings.as_ref().is_some_and(|beginnings| !beginnings.occur_in(bytes))
+        || matches!(query.matcher.find_candidate_line(bytes), Ok(None))
 }
 
 fn is_binary(bytes: &[u8]) -> bool {
