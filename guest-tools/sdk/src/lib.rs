@@ -34,10 +34,13 @@ mod describe;
 mod failure;
 pub mod files;
 pub mod progress;
+mod replace;
+pub mod text;
 pub mod walk;
 
 pub use describe::{Description, describe, parse};
 pub use failure::Failure;
+pub use replace::{Replaced, replace};
 
 /// Turns a typed function into a tool; see the [crate documentation](crate).
 ///

@@ -68,6 +68,13 @@ impl Walk {
         Self { options, stack: vec![Visit { found, rules, list: true }] }
     }
 
+    /// Leaves out what lies below the directory that was found last.
+    pub fn leave(&mut self, directory: &Found) {
+        while self.stack.last().is_some_and(|visit| visit.found.depth > directory.depth) {
+            self.stack.pop();
+        }
+    }
+
     /// Puts the children of a directory on the stack.
     fn enter(&mut self, directory: &Found, above: Option<Rc<Rules>>) -> Result<(), FileError> {
         let listing = files::list(&directory.path)?;
@@ -124,6 +131,9 @@ impl Iterator for Walk {
 impl Rules {
     /// Reads a directory's ignore files; without any, the rules above it stand alone.
     fn read(directory: &str, names: &[&str], above: Option<Rc<Self>>) -> Option<Rc<Self>> {
+        if names.is_empty() {
+            return above;
+        }
         let mut builder = GitignoreBuilder::new(directory);
         let mut found = false;
         for name in names {
@@ -155,6 +165,11 @@ pub fn clean(path: &str) -> String {
     let absolute = if path.starts_with('/') { "/" } else { "" };
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     format!("{absolute}{}", parts.join("/"))
+}
+
+/// Whether a glob asks for names that begin with a dot, so that a walk for it includes them.
+pub fn asks_for_hidden(glob: &str) -> bool {
+    glob.split(['/', '{', ',']).any(|part| part.starts_with('.') && part != "." && part != "..")
 }
 
 /// The directories above a path, from the workspace down, without the path itself.
@@ -215,6 +230,24 @@ mod tests {
             [".gitignore", ".hidden", "keep.log", "sub/.gitignore", "sub/target/x"]
         );
         assert_eq!(walk(dir.path(), "", Options { ignored: true, hidden: true, max_depth: Some(1) }).len(), 4);
+    }
+
+    #[test]
+    fn a_directory_that_was_left_is_not_walked() {
+        let dir = tree(&[("a/b/x", ""), ("a/y", ""), ("z", "")]);
+        let mut walk = Walk::new(dir.path().to_str().unwrap(), Options::default());
+        let found = walk.next().unwrap().unwrap();
+        assert!(found.path.ends_with("/a"));
+        walk.leave(&found);
+        assert!(walk.next().unwrap().unwrap().path.ends_with("/z"));
+        assert_eq!(walk.next(), None);
+    }
+
+    #[test]
+    fn globs_with_dotted_names_ask_for_hidden_files() {
+        for (glob, expected) in [(".env*", true), (".github/**", true), ("**/{.a,b}", true), ("./src/*.rs", false)] {
+            assert_eq!(asks_for_hidden(glob), expected, "{glob}");
+        }
     }
 
     #[test]
