@@ -1,1 +1,16 @@
-//! x
+//! What is loaded from files and becomes an agent that can act.
+//!
+//! The only crate that knows both agents and sandboxes: a definition gets its tools here, each a
+//! component linked to what the definition's grants hold.
+
+mod builtin;
+mod definition;
+mod registry;
+mod equip;
+mod tool;
+pub mod prove;
+
+pub use builtin::BuiltIn;
+pub use definition::{Definition, DefinitionError};
+pub use equip::{EquipError, Equipped, LeftOut, equip};
+pub use registry::{Registry, UnknownAgent};

@@ -1,0 +1,100 @@
+//! The core tools, compiled when this program was built.
+
+use palisade_sandbox::{Artifact, Compiled, Compiler, Description, Engine, Failure};
+
+/// A core tool: component, machine code and description, all made by the build.
+pub struct BuiltIn {
+    /// Its name.
+    pub name: &'static str,
+    digest: [u8; 32],
+    /// The component.
+    pub wasm: &'static [u8],
+    code: &'static [u8],
+    description: StaticDescription,
+}
+
+struct StaticDescription {
+    name: &'static str,
+    description: &'static str,
+    input_schema: &'static str,
+    capabilities: &'static [&'static str],
+    read_only: bool,
+    idempotent: bool,
+}
+
+/// A component that wants one thing and does nothing.
+pub(crate) struct LinkProbe {
+    pub(crate) name: &'static str,
+    digest: [u8; 32],
+    #[expect(dead_code, reason = "the build writes it for every guest")]
+    wasm: &'static [u8],
+    code: &'static [u8],
+}
+
+static TOOLS: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/tools.rs"));
+static PROBES: &[LinkProbe] = include!(concat!(env!("OUT_DIR"), "/probes.rs"));
+
+/// The hostile guest of `palisade prove`; it is in no agent's scope.
+const PROBE: &str = "probe";
+
+impl BuiltIn {
+    /// Every core tool, by name.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        TOOLS.iter().filter(|tool| tool.name != PROBE)
+    }
+
+    /// Finds a core tool.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        Self::all().find(|tool| tool.name == name)
+    }
+
+    pub(crate) fn probe() -> Option<&'static Self> {
+        TOOLS.iter().find(|tool| tool.name == PROBE)
+    }
+
+    /// Loads its machine code. A program that was built for another processor compiles the
+    /// component instead, once, if it has a compiler at hand.
+    pub fn load(&self, engine: &Engine, compiler: Option<&Compiler>) -> Result<Compiled, Failure> {
+        match (Compiled::load(engine, &Artifact::built_in(self.digest, self.code)), compiler) {
+            (Err(_), Some(compiler)) => compiler.prepare(engine, self.wasm),
+            (loaded, _) => loaded,
+        }
+    }
+
+    /// What it says of itself.
+    pub fn description(&self) -> Description {
+        let StaticDescription { name, description, input_schema, capabilities, read_only, idempotent } = self.description;
+        Description {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            input_schema: input_schema.to_owned(),
+            capabilities: capabilities.iter().filter_map(|capability| capability.parse().ok()).collect(),
+            own_capabilities: std::collections::BTreeSet::new(),
+            read_only,
+            idempotent,
+        }
+    }
+}
+
+impl LinkProbe {
+    pub(crate) fn all() -> &'static [Self] {
+        PROBES
+    }
+
+    pub(crate) fn load(&self, engine: &Engine) -> Result<Compiled, Failure> {
+        Compiled::load(engine, &Artifact::built_in(self.digest, self.code))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_core_tool_declares_only_capabilities_of_the_host() {
+        for tool in BuiltIn::all() {
+            assert_eq!(tool.description().capabilities.len(), tool.description.capabilities.len(), "{}", tool.name);
+            assert_eq!(tool.description().name, tool.name);
+        }
+    }
+}
