@@ -101,7 +101,8 @@ impl Draft {
             let delta = line_count(&after[written..]).cast_signed() - line_count(&before[start..end]).cast_signed();
             for hunk in &mut self.hunks[..earlier] {
                 if hunk.line.cast_signed() > line.cast_signed() + shift {
-                    hunk.line = hunk.line.saturating_add_signed(delta);
+                    // The changed lines may be among those that went away.
+                    hunk.line = hunk.line.saturating_add_signed(delta).max(1);
                 }
             }
             if self.hunks.len() - earlier < KEPT {

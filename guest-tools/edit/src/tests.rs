@@ -5,7 +5,7 @@ use std::fs;
 
 use palisade_sdk::Failure;
 
-use crate::call;
+use crate::{Edit, call, change::Draft, excerpt::Excerpt};
 
 struct File(tempfile::TempDir);
 
@@ -89,6 +89,8 @@ fn edits_are_made_in_order_and_all_or_none() {
         .unwrap();
     assert_eq!(file.content(), "1\n1\n3\n");
     assert!(text.contains("@@ line 3 @@\n     1  1\n     2  1\n       -two\n"), "{text}");
+    file.edit(r#""edits":[{"old":"3","new":"4"},{"old":"1\n1\n4\n","new":"3\n"}]"#).unwrap();
+    assert_eq!(file.content(), "3\n");
     let failed = file.failed(r#""edits":[{"old":"3","new":"4"},{"old":"absent text","new":"x"}]"#);
     assert!(failed.starts_with("f: edit 2 of 2: `old` was not found; nothing was changed"), "{failed}");
 }
@@ -163,5 +165,39 @@ fn input_that_makes_no_sense_is_refused() {
         r#"{"path":"f","old":"a","new":"b","edits":[{"old":"a","new":"b"}]}"#,
     ] {
         assert!(matches!(call(input), Err(Failure::InvalidInput(_))), "{input}");
+    }
+}
+
+#[test]
+fn any_edits_give_what_plain_replacement_gives() {
+    let mut state: u64 = 7;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for _ in 0..20_000 {
+        let mut word = |most: u64| -> String {
+            let length = next(most);
+            (0..length).map(|_| ["a", "b", "\n", "\n", " ", "é", "\r\n"][usize::try_from(next(7)).unwrap()]).collect()
+        };
+        let before = word(30);
+        let edits: Vec<Edit> = (0..3)
+            .map(|_| Edit { old: word(4), new: word(5), replace_all: true })
+            .filter(|edit| edit.old != edit.new)
+            .collect();
+        let mut draft = Draft::new(Some(&before));
+        let mut expected = draft.text().to_owned();
+        let crlf = draft.to_file() != draft.text();
+        for edit in &edits {
+            let plain = |text: &str| if crlf { text.replace("\r\n", "\n") } else { text.to_owned() };
+            let (old, new) = (plain(&edit.old), plain(&edit.new));
+            let possible = !old.is_empty() && expected.contains(&old);
+            assert_eq!(draft.apply(edit).is_ok(), possible);
+            if possible {
+                expected = expected.replace(&old, &new);
+            }
+        }
+        assert_eq!(draft.text(), expected);
+        assert!(Excerpt::new(&draft).to_string().len() < 20_000);
     }
 }

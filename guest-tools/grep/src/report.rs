@@ -36,11 +36,13 @@ pub struct Report {
     full: bool,
     unreadable: usize,
     first_unreadable: String,
+    /// What a search of a directory left out, said when nothing was found.
     hint: &'static str,
 }
 
 impl Report {
-    pub(crate) fn new(query: &Query) -> Self {
+    /// The report on a directory, with nothing found yet.
+    pub(crate) fn of_directory(query: &Query) -> Self {
         let hint = match (query.walk.hidden, query.walk.ignored) {
             (true, true) => "",
             (true, false) => " (ignored files were left out)",
@@ -48,6 +50,11 @@ impl Report {
             (false, false) => " (hidden and ignored files were left out)",
         };
         Self { limit: query.limit, hint, ..Self::default() }
+    }
+
+    /// The report on a file that was asked for by name, of which nothing is left out.
+    pub(crate) fn of_named_file(query: &Query) -> Self {
+        Self { limit: query.limit, searched: 1, ..Self::default() }
     }
 
     /// Whether something had to be left out, so that there is no use in going on.
@@ -124,7 +131,9 @@ impl Report {
             text.push_str(&line);
             text.push('\n');
         };
-        if files == 0 {
+        if searched == 0 {
+            note(format!("No files to search: none fits `path`, `glob` and `type`{hint}."));
+        } else if files == 0 {
             note(format!("No matches in {} searched{hint}.", count(searched, "file", "files")));
         }
         if full {

@@ -25,38 +25,32 @@ const BINARY_LOOK: usize = 8 << 10;
 
 /// Searches a file or all the files below a directory.
 pub fn search(query: &Query) -> Result<Report, Failure> {
-    let mut report = Report::new(query);
-    if !query.path.is_empty() {
-        match files::read(&query.path, 0, FIRST_READ) {
-            Ok(chunk) => {
-                search_named_file(query, &mut report, chunk)?;
-                return Ok(report);
-            }
-            Err(FileError::IsADirectory) => {}
-            Err(error) => return Err(Failure::on_path(&query.path, error)),
-        }
+    if query.path.is_empty() {
+        return search_directory(query);
     }
-    search_directory(query, &mut report)?;
-    Ok(report)
+    match files::read(&query.path, 0, FIRST_READ) {
+        Ok(chunk) => search_named_file(query, chunk),
+        Err(FileError::IsADirectory) => search_directory(query),
+        Err(error) => Err(Failure::on_path(&query.path, error)),
+    }
 }
 
 /// A file that was asked for by name is searched even if it is binary, but never shown then.
-fn search_named_file(query: &Query, report: &mut Report, chunk: Chunk) -> Result<(), Failure> {
-    report.searched = 1;
-    let named = |error: io::Error| Failure::Failed(format!("{}: {error}", query.path));
-    if is_binary(&chunk.bytes) {
+fn search_named_file(query: &Query, chunk: Chunk) -> Result<Report, Failure> {
+    let mut report = Report::of_named_file(query);
+    let searched = if is_binary(&chunk.bytes) {
         let mut searcher = query.searcher(BinaryDetection::none());
-        return report
-            .binary(query, |lines| search_chunk(query, &mut searcher, &query.path, chunk, lines))
-            .map_err(named);
-    }
-    let mut searcher = query.searcher(BinaryDetection::quit(0));
-    report
-        .file(query, &query.path, |lines| search_chunk(query, &mut searcher, &query.path, chunk, lines))
-        .map_err(named)
+        report.binary(query, |lines| search_chunk(query, &mut searcher, &query.path, chunk, lines))
+    } else {
+        let mut searcher = query.searcher(BinaryDetection::quit(0));
+        report.file(query, &query.path, |lines| search_chunk(query, &mut searcher, &query.path, chunk, lines))
+    };
+    searched.map_err(|error| Failure::Failed(format!("{}: {error}", query.path)))?;
+    Ok(report)
 }
 
-fn search_directory(query: &Query, report: &mut Report) -> Result<(), Failure> {
+fn search_directory(query: &Query) -> Result<Report, Failure> {
+    let mut report = Report::of_directory(query);
     let mut searcher = query.searcher(BinaryDetection::quit(0));
     let mut walk = Walk::new(&query.path, query.walk);
     while let Some(found) = walk.next() {
@@ -70,7 +64,7 @@ fn search_directory(query: &Query, report: &mut Report) -> Result<(), Failure> {
         };
         match found.kind {
             Kind::File if query.filter.accepts_file(&found.path) => {
-                search_found_file(query, &mut searcher, report, &found.path);
+                search_found_file(query, &mut searcher, &mut report, &found.path);
             }
             Kind::Directory if !query.filter.accepts_directory(&found.path) => walk.leave(&found),
             Kind::File | Kind::Directory | Kind::Symlink | Kind::Other => {}
@@ -79,7 +73,7 @@ fn search_directory(query: &Query, report: &mut Report) -> Result<(), Failure> {
             break;
         }
     }
-    Ok(())
+    Ok(report)
 }
 
 fn search_found_file(query: &Query, searcher: &mut Searcher, report: &mut Report, path: &str) {

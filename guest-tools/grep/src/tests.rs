@@ -125,6 +125,12 @@ fn finding_nothing_says_how_much_was_searched() {
         sample().grep(r#""pattern":"absent""#),
         "No matches in 2 files searched (hidden and ignored files were left out)."
     );
+    assert_eq!(
+        sample().grep(r#""pattern":"needle","glob":"*.go","hidden":true,"ignored":true"#),
+        "No files to search: none fits `path`, `glob` and `type`."
+    );
+    let in_file = sample().grep_in("/a.rs", r#""pattern":"absent""#);
+    assert_eq!(in_file, Ok("No matches in 1 file searched.".to_owned()));
 }
 
 #[test]
