@@ -41,10 +41,15 @@ pub fn describe<Input: JsonSchema>(
     }
 }
 
-/// Parses a call's input; the error names what is wrong so that the model can correct it.
+/// Parses a call's input; the error names what is wrong so that the model can correct it. Models
+/// write `null` for what they leave out, so that means the same.
 pub fn parse<Input: DeserializeOwned>(input: &str) -> Result<Input, Failure> {
-    serde_json::from_str(input)
-        .map_err(|error| Failure::InvalidInput(format!("the input does not fit the schema: {error}")))
+    let invalid = |error| Failure::InvalidInput(format!("the input does not fit the schema: {error}"));
+    let mut value: serde_json::Value = serde_json::from_str(input).map_err(invalid)?;
+    if let Some(object) = value.as_object_mut() {
+        object.retain(|_, field| !field.is_null());
+    }
+    serde_json::from_value(value).map_err(invalid)
 }
 
 /// The schema without what costs tokens and says nothing: the dialect, the type's own name, and

@@ -12,7 +12,10 @@ use std::{
 };
 
 use palisade_grants::WorkspacePath;
-use rustix::{fs::OFlags, io::Errno};
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags},
+    io::Errno,
+};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use crate::workspace::{open_beneath, real_path};
@@ -95,17 +98,27 @@ impl Place {
         Some(if parts.is_empty() { ".".to_owned() } else { parts.join("/") })
     }
 
+    /// The permission bits of the regular file that is there.
+    pub(crate) fn mode(&self) -> Option<Mode> {
+        let stat = rustix::fs::statat(self.directory.as_fd(), self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        FileType::from_raw_mode(stat.st_mode).is_file().then(|| Mode::from_raw_mode(stat.st_mode & 0o777))
+    }
+
+    /// Opens the file that is there, following nothing and waiting for nobody.
+    pub(crate) fn open(&self) -> Result<OwnedFd, Errno> {
+        open_beneath(self.directory.as_fd(), &self.name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK)
+    }
+
     /// Whether something is there already.
     pub(crate) fn exists(&self) -> bool {
-        let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statat(self.directory.as_fd(), self.name.as_str(), flags).is_ok()
+        rustix::fs::statat(self.directory.as_fd(), self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 }
 
 /// Whether opening a path could wait for somebody: a pipe for its writer, a device for anything.
 pub(crate) fn is_special(from: &File, path: &str, last: LastLink) -> bool {
     let follow = if last == LastLink::Follow { OFlags::empty() } else { OFlags::NOFOLLOW };
-    let kind = |fd: OwnedFd| rustix::fs::fstat(fd).map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode));
+    let kind = |fd: OwnedFd| rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
     match open_beneath(from.as_fd(), path, OFlags::PATH | follow).and_then(kind) {
         Ok(kind) => !(kind.is_file() || kind.is_dir() || kind.is_symlink()),
         Err(_) => false,

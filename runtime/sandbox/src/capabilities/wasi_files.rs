@@ -350,6 +350,7 @@ impl HostDescriptor for Guarded<'_> {
     ) -> FsResult<()> {
         let old = self.permit(&fd, &old_path, LastLink::Keep, Change::Move)?;
         let new = self.permit(&new_fd, &new_path, LastLink::Keep, Change::Move)?;
+        keep_mode(&old, &new);
         let (from, to) = (self.lend(&old)?, self.lend(&new)?);
         let done = self.wasi.rename_at(borrow(&from), old.name, borrow(&to), new.name).await;
         self.take_back(from)?;
@@ -558,6 +559,15 @@ impl HostDirectoryEntryStream for Guarded<'_> {
 
     fn drop(&mut self, stream: Resource<types::DirectoryEntryStream>) -> wasmtime::Result<()> {
         HostDirectoryEntryStream::drop(&mut self.wasi, stream)
+    }
+}
+
+/// A file that takes another's name takes its mode too: guests cannot see or set modes, and a
+/// script that was edited by replacing it should stay executable.
+fn keep_mode(old: &Place, new: &Place) {
+    if let (Some(replaced), Ok(file)) = (new.mode(), old.open()) {
+        // A file system without modes has none to keep.
+        drop(rustix::fs::fchmod(file, replaced));
     }
 }
 

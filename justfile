@@ -1,0 +1,56 @@
+# The one list of commands. `just` shows it.
+
+set shell := ["bash", "-euo", "pipefail", "-c"]
+
+palisade := justfile_directory() / "target/debug/palisade"
+
+default:
+    @just --list --unsorted
+
+# Run an agent on the current folder: just run explore "how is a tool call sandboxed?"
+[no-cd]
+[positional-arguments]
+run *ARGS: _palisade
+    @{{palisade}} run "$@"
+
+# Every test: unit, hostile guests, command line
+test: _target _nextest
+    cargo nextest run --workspace --no-fail-fast
+    cargo test --workspace --doc --quiet
+
+# Formatting, lints, documentation, dependencies, spelling
+check: _target _checkers
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --quiet -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+    cargo deny --log-level error check
+    typos
+
+# What CI runs
+ci: test check
+
+# Try to break out of an agent's sandbox: just prove explore
+[positional-arguments]
+prove *ARGS: _palisade
+    @{{palisade}} prove "$@"
+
+# Measure, side by side; writes docs/benchmarks.md
+bench *ARGS: _target
+    cargo run --release --quiet -p palisade-bench -- {{ARGS}}
+
+# Build the guests alone, as components below target/guests
+guests: _target
+    RUSTFLAGS="-C target-feature=+simd128 -C link-arg=--initial-memory=4194304" cargo build --profile guest --target wasm32-wasip2 --target-dir target/guests --lib $(ls -d guest-tools/*/ | xargs -n1 basename | grep -vx -e sdk -e build | sed 's/^/-p palisade-tool-/')
+
+_palisade: _target
+    @cd {{justfile_directory()}} && cargo build --bin palisade
+
+_target:
+    @rustup target list --installed 2>/dev/null | grep -qx wasm32-wasip2 || rustup target add wasm32-wasip2
+
+_nextest:
+    @cargo nextest --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-nextest
+
+_checkers:
+    @cargo deny --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-deny
+    @typos --version >/dev/null 2>&1 || cargo install --quiet --locked typos-cli

@@ -1,0 +1,1 @@
+//! Guests against the host: one binary, one module per group of cases.
