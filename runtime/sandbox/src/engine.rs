@@ -121,6 +121,12 @@ impl Engine {
         self.inner.heartbeat.stopped.store(1, Ordering::Relaxed);
     }
 
+    /// Forgets what was linked, to measure linking.
+    #[doc(hidden)]
+    pub fn forget_links(&self) {
+        self.inner.linked.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     pub(crate) fn wasm(&self) -> &wasmtime::Engine {
         &self.inner.wasm
     }

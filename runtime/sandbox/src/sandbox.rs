@@ -196,6 +196,23 @@ fn run_here(tool: &LinkedTool, tools: &Tools, input: &str, call: &Call) -> Repor
     }
 }
 
+/// A guest that was made and not called.
+#[doc(hidden)]
+pub struct Held {
+    _store: Store<Host>,
+    _slot: tokio::sync::OwnedSemaphorePermit,
+}
+
+pub(crate) fn hold(tool: &LinkedTool, tools: &Tools) -> Result<Held, Failure> {
+    let slot = tool.engine.try_slot()?;
+    let host = tool.host(tools, &Call::default(), 0, Instant::now() + tool.limits.call_time);
+    let mut store = Store::new(tool.engine.wasm(), host);
+    set_limits(&mut store, &tool.limits);
+    let made = tool.engine.runtime().handle().block_on(tool.pre.instantiate_async(&mut store));
+    made.map_err(|error| explain(&error, store.data(), &tool.limits))?;
+    Ok(Held { _store: store, _slot: slot })
+}
+
 enum Ask<'a> {
     Describe,
     Call(&'a str),

@@ -152,6 +152,13 @@ impl Scope {
         }
     }
 
+    /// Makes a guest and keeps it without calling it, to measure what it costs.
+    #[doc(hidden)]
+    pub fn hold(&self, tool: &str) -> Result<sandbox::Held, Failure> {
+        let linked = find(&self.tools, tool).ok_or_else(|| unknown(tool))?;
+        sandbox::hold(&linked, &self.tools)
+    }
+
     pub(crate) fn describe(&self, tool: &Compiled, call: &Call) -> Result<exports::Description, Failure> {
         let needs = tool.needs();
         let shape = Shape {

@@ -567,7 +567,7 @@ impl HostDirectoryEntryStream for Guarded<'_> {
 fn keep_mode(old: &Place, new: &Place) {
     if let (Some(replaced), Ok(file)) = (new.mode(), old.open()) {
         // A file system without modes has none to keep.
-        drop(rustix::fs::fchmod(file, replaced));
+        let _ = rustix::fs::fchmod(file, replaced);
     }
 }
 

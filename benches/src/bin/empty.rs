@@ -1,0 +1,3 @@
+//! An empty program: what starting any process costs.
+
+fn main() {}

@@ -1,0 +1,41 @@
+//! What a live sandbox costs while it does nothing.
+
+use std::time::Instant;
+
+use anyhow::Context as _;
+use palisade_sandbox::{Engine, Settings};
+
+use crate::{
+    calls::echo_scope,
+    report::{Report, time},
+};
+
+pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
+    let counts: &[u32] = if quick { &[1_000] } else { &[1_000, 10_000] };
+    for &count in counts {
+        let engine = Engine::start(Settings { slots: count + 10, ..Settings::SERVER })?;
+        let scope = echo_scope(&engine)?;
+        // The first one pays for what all share.
+        let first = scope.hold("echo")?;
+        let before = resident()?;
+        let started = Instant::now();
+        let held = (0..count).map(|_| scope.hold("echo")).collect::<Result<Vec<_>, _>>()?;
+        let each = started.elapsed().as_secs_f64() * 1e6 / f64::from(count);
+        let bytes = resident()?.saturating_sub(before) / u64::from(count);
+        drop((held, first));
+        report.row(
+            &format!("{count} live sandboxes of `echo`"),
+            &format!("{:.1} KiB each", bytes as f64 / 1024.0),
+            &format!("{} each to make", time(each)),
+            "–".to_owned(),
+            "reported",
+        );
+    }
+    Ok(())
+}
+
+fn resident() -> anyhow::Result<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm")?;
+    let pages: u64 = statm.split_whitespace().nth(1).context("statm")?.parse()?;
+    Ok(pages * 4096)
+}
