@@ -15,7 +15,7 @@ use palisade_tests::guests::guest;
 
 use crate::{
     floor::Floor,
-    measure::{Contender, side_by_side},
+    measure::{Contender, in_batches, side_by_side},
     report::{Ratio, Report},
 };
 
@@ -77,10 +77,10 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
         Box::new(|| spawn("/bin/true", &[])),
         Box::new(|| spawn("python3", &["-c", "pass"])),
     ];
-    let samples = side_by_side(if quick { 5 } else { 40 }, 1, &mut processes)?;
+    let samples = in_batches(if quick { 5 } else { 20 }, &[100, 5, 2], &mut processes)?;
     let [ours, program, python] = &samples[..] else { return Err(anyhow!("three samples")) };
-    report.compare("one call between process starts", ours, "`/bin/true`", program, Ratio::Cheaper, "≥ 10 × cheaper");
-    report.compare("one call between process starts", ours, "`python3 -c pass`", python, Ratio::Cheaper, "–");
+    report.compare("fresh sandbox + `echo` + drop", ours, "`/bin/true`", program, Ratio::Cheaper, "≥ 10 × cheaper");
+    report.compare("fresh sandbox + `echo` + drop", ours, "`python3 -c pass`", python, Ratio::Cheaper, "–");
 
     throughput(report, &scope, if quick { 300 } else { 1500 })
 }

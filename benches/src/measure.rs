@@ -39,15 +39,24 @@ pub(crate) fn side_by_side(
     batch: usize,
     contenders: &mut [Contender<'_>],
 ) -> anyhow::Result<Vec<Sample>> {
+    in_batches(rounds, &vec![batch; contenders.len()], contenders)
+}
+
+/// The same with a batch of its own for each, where one is a thousand times slower than another.
+pub(crate) fn in_batches(
+    rounds: usize,
+    batches: &[usize],
+    contenders: &mut [Contender<'_>],
+) -> anyhow::Result<Vec<Sample>> {
     let mut samples = vec![Sample::default(); contenders.len()];
-    for contender in contenders.iter_mut() {
-        for _ in 0..batch.min(50) {
+    for (contender, batch) in contenders.iter_mut().zip(batches) {
+        for _ in 0..(*batch).min(50) {
             contender()?;
         }
     }
     for _ in 0..rounds {
-        for (contender, sample) in contenders.iter_mut().zip(&mut samples) {
-            for _ in 0..batch {
+        for ((contender, sample), batch) in contenders.iter_mut().zip(&mut samples).zip(batches) {
+            for _ in 0..*batch {
                 let started = Instant::now();
                 contender()?;
                 sample.add(started.elapsed());

@@ -61,6 +61,11 @@ impl BuiltIn {
         }
     }
 
+    /// How large its machine code is, in bytes.
+    pub fn code_size(&self) -> usize {
+        self.code.len()
+    }
+
     /// What it says of itself.
     pub fn description(&self) -> Description {
         let StaticDescription { name, description, input_schema, capabilities, read_only, idempotent } = self.description;

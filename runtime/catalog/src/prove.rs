@@ -61,8 +61,9 @@ pub enum ProveError {
     Control(String),
 }
 
-/// An endless loop proves as much in this time as in the agent's whole call time.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// An endless loop proves as much in this time as in the agent's whole call time. Attempts that end
+/// by themselves get that whole time, so that a busy machine does not change how they end.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Runs every attempt inside the agent's sandbox, telling `watch` each verdict as it comes.
 pub fn prove(
@@ -92,7 +93,7 @@ fn control(engine: &Engine, definition: &Definition) -> Result<(), ProveError> {
         return Ok(());
     }
     let stage = Stage::set(&definition.grants.files)?;
-    let scope = scope(engine, definition, &stage)?;
+    let scope = scope(engine, definition, &stage, definition.limits)?;
     if let Err(refusal) = add_probe(engine, &scope) {
         return Err(ProveError::Control(refusal));
     }
@@ -104,8 +105,7 @@ fn control(engine: &Engine, definition: &Definition) -> Result<(), ProveError> {
     }
 }
 
-fn scope(engine: &Engine, definition: &Definition, stage: &Stage) -> Result<Scope, ProveError> {
-    let limits = definition.limits.narrow(&Limits { call_time: PATIENCE, ..definition.limits });
+fn scope(engine: &Engine, definition: &Definition, stage: &Stage, limits: Limits) -> Result<Scope, ProveError> {
     let workspace = Workspace::open(&stage.workspace())?;
     Ok(Scope::open(engine, &workspace, definition.grants.clone(), limits, None)?)
 }
@@ -119,7 +119,11 @@ fn add_probe(engine: &Engine, scope: &Scope) -> Result<(), String> {
 fn run(engine: &Engine, definition: &Definition, attempt: &Attempt) -> Result<Verdict, ProveError> {
     let verdict = |ending, how| Verdict { attempt: attempt.name, tried: attempt.tried, ending, how };
     let stage = Stage::set(&definition.grants.files)?;
-    let scope = scope(engine, definition, &stage)?;
+    let limits = match attempt.is_endless() {
+        true => definition.limits.narrow(&Limits { call_time: PATIENCE, ..definition.limits }),
+        false => definition.limits,
+    };
+    let scope = scope(engine, definition, &stage, limits)?;
     if let Err(refusal) = add_probe(engine, &scope) {
         return Ok(verdict(Ending::Refused, refusal));
     }
@@ -157,7 +161,7 @@ fn link(engine: &Engine, definition: &Definition, probe: &LinkProbe, tried: &'st
         return Ok(verdict(Ending::Granted, "the agent has this tool".to_owned()));
     }
     let stage = Stage::set(&definition.grants.files)?;
-    let scope = scope(engine, definition, &stage)?;
+    let scope = scope(engine, definition, &stage, definition.limits)?;
     let description = Description {
         name: probe.name.to_owned(),
         description: String::new(),
@@ -191,7 +195,7 @@ fn ending_of(report: &Report) -> String {
         return format!("{}: {}", denial.capability, denial.rule);
     }
     match &report.outcome {
-        Ok(_) => "it did nothing".to_owned(),
+        Ok(_) => "nothing changed, and nothing from outside was seen".to_owned(),
         Err(failure) => failure.to_string(),
     }
 }

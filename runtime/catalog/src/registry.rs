@@ -35,6 +35,11 @@ impl Registry {
             .ok_or_else(|| UnknownAgent { name: name.to_owned(), known: self.names() })
     }
 
+    /// Every agent.
+    pub fn all(&self) -> &[Definition] {
+        &self.definitions
+    }
+
     /// The names of all agents.
     pub fn names(&self) -> Vec<String> {
         self.definitions.iter().map(|definition| definition.agent.name.clone()).collect()

@@ -84,6 +84,15 @@ pub(crate) const LINKS: [(&str, &str); 5] = [
 ];
 
 impl Attempt {
+    /// Whether it would go on for ever.
+    pub(crate) fn is_endless(&self) -> bool {
+        match self.expect {
+            Expect::Failure(kinds) => kinds.contains(&"out-of-time"),
+            Expect::Cut => true,
+            Expect::NoChange | Expect::NeverChange | Expect::NoLeak => false,
+        }
+    }
+
     pub(crate) fn input(&self, stage: &Stage) -> String {
         let fill = |text: &str| text.replace("{own}", stage.own_file()).replace("{secret}", &stage.secret_path());
         serde_json::json!({ "attempt": self.deed, "path": fill(self.path), "to": fill(self.to) }).to_string()
