@@ -1,1 +1,8 @@
-//! The command line, as a user runs it.
+//! The program as its users meet it: the real binary, started on throw-away folders.
+
+mod agents;
+mod doctor;
+mod prove;
+mod run;
+mod tools;
+mod world;

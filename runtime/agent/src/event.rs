@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{FailureKind, Spent, ToolOutcome, ToolResult, Usage};
 
@@ -37,7 +38,7 @@ pub enum Event {
         id: String,
         /// The tool's name.
         tool: String,
-        /// The input, shortened.
+        /// The input as JSON, its long parts shortened.
         input: String,
     },
     /// A call says how far it is.
@@ -128,6 +129,23 @@ impl Watcher for Quiet {
     fn watch(&self, _: Event) {}
 }
 
+/// The input of a call as JSON with its long parts shortened, for somebody who watches.
+pub(crate) fn brief(input: &Value) -> String {
+    const MEMBERS: usize = 8;
+    let part = |value: &Value| match value {
+        Value::String(text) => Value::String(shorten(text)),
+        Value::Array(_) | Value::Object(_) => Value::String(shorten(&value.to_string())),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    };
+    let brief = match input {
+        Value::Object(members) => {
+            members.iter().take(MEMBERS).map(|(name, value)| (shorten(name), part(value))).collect()
+        }
+        other => part(other),
+    };
+    brief.to_string()
+}
+
 /// Shortens a text to what fits a line of a terminal.
 pub(crate) fn shorten(text: &str) -> String {
     const LINE: usize = 120;
@@ -137,4 +155,19 @@ pub(crate) fn shorten(text: &str) -> String {
         line.push('…');
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_brief_input_is_still_json() {
+        let input = json!({ "path": "a.txt", "content": "x".repeat(1000), "lines": [1, 2], "all": true });
+        let expected =
+            json!({ "path": "a.txt", "content": format!("{}…", "x".repeat(120)), "lines": "[1,2]", "all": true });
+        assert_eq!(brief(&input), expected.to_string());
+    }
 }

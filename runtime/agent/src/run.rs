@@ -5,7 +5,7 @@ use std::future::Future;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use thiserror::Error;
 
-use crate::event::shorten;
+use crate::event::brief;
 use crate::tool::Said;
 use crate::{
     Agent, Cancellation, Ending, Event, FailureKind, Progress, Prompt, Provider, ProviderError, Remaining, Reply,
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
         let (sender, mut progress) = Progress::queue();
         let mut results: Vec<Option<ToolResult>> = vec![None; calls.len()];
         for call in calls {
-            let (id, tool, input) = (call.id.clone(), call.tool.clone(), shorten(&call.input.to_string()));
+            let (id, tool, input) = (call.id.clone(), call.tool.clone(), brief(&call.input));
             self.watcher.watch(Event::CallStarted { id, tool, input });
         }
         let mut pending: FuturesUnordered<_> = calls

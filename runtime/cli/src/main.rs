@@ -1,1 +1,127 @@
-fn main() {}
+//! `palisade`: reads the arguments, calls one command, and turns what it says into an exit code.
+
+mod assemble;
+mod render;
+mod settings;
+mod commands {
+    //! One file per command.
+    pub(crate) mod agents;
+    pub(crate) mod compile_worker;
+    pub(crate) mod doctor;
+    pub(crate) mod prove;
+    pub(crate) mod run;
+    pub(crate) mod tools;
+}
+
+use std::{io, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+use crate::{
+    commands::{agents, compile_worker, doctor, prove, run, tools},
+    render::Terminal,
+    settings::Settings,
+};
+
+/// Runs agents and untrusted tools as WebAssembly components that can only do what was granted.
+#[derive(Parser)]
+#[command(name = "palisade", version, propagate_version = true, after_help = AFTER_HELP)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  palisade run explore \"how is a tool call sandboxed?\"
+  palisade run explore                  a map of the code base
+  palisade prove explore                try to break out of its sandbox
+  palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
+  palisade doctor                       does it work on this machine?
+
+Exit codes:
+  0    done; for `run`: answered
+  1    an error, a failed call, a breach, a failed check
+  2    wrong usage
+  3    `run`: the budget is spent
+  130  `run`: cancelled";
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::Arguments),
+    #[command(subcommand)]
+    Tools(tools::Command),
+    Prove(prove::Arguments),
+    Doctor(doctor::Arguments),
+    #[command(subcommand)]
+    Agents(agents::Command),
+    #[command(hide = true)]
+    CompileWorker(compile_worker::Arguments),
+}
+
+/// How a command ended, if not by an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    Done,
+    Failed,
+    Spent,
+    Cancelled,
+}
+
+impl Exit {
+    fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Spent => 3,
+            Self::Cancelled => 130,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let command = Arguments::parse().command;
+    if let Command::CompileWorker(arguments) = &command {
+        // The worker gets hostile bytes, so it is given nothing else.
+        return compile_worker::run(arguments);
+    }
+    let terminal = Terminal::of_this_process(settings::colours());
+    match dispatch(command, &terminal) {
+        Ok(exit) => exit.code().into(),
+        // Whoever read our output has seen enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            terminal.error(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let settings = Settings::of_this_process()?;
+    match command {
+        Command::Run(arguments) => run::run(&arguments, &settings, terminal),
+        Command::Tools(command) => tools::run(&command, &settings, terminal),
+        Command::Prove(arguments) => prove::run(&arguments, &settings, terminal),
+        Command::Doctor(arguments) => doctor::run(&arguments, &settings, terminal),
+        Command::Agents(command) => agents::run(&command, terminal),
+        // `main` has dealt with it.
+        Command::CompileWorker(_) => Ok(Exit::Done),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_do_not_contradict_each_other() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,228 @@
+//! `palisade tools call`: one tool, one call, in an agent's sandbox.
+
+use std::{
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context as _, bail};
+use palisade_catalog::{BuiltIn, Definition};
+use palisade_sandbox::{Blame, Call, Captured, Cost, Failure, LinkRefusal, Report, Scope};
+use serde_json::{Value, json};
+
+use super::source::{self, Source};
+use crate::{
+    Exit,
+    assemble::{self, Assembly},
+    render::{Line, Style, Terminal, words},
+    settings::Settings,
+};
+
+/// Call one tool in an agent's sandbox.
+///
+/// The result is printed on standard output, what the call used up and what was refused on standard
+/// error. A file is a tool from outside: it is linked to what the agent's grants hold and no more.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    /// A built-in tool of the agent, or a component's file.
+    #[arg(value_name = "NAME|FILE.wasm")]
+    tool: String,
+    /// The agent whose sandbox it runs in.
+    #[arg(long, value_name = "AGENT")]
+    agent: String,
+    /// The input, a JSON object; `@FILE` reads it from a file, `-` from standard input.
+    #[arg(long, value_name = "JSON|@FILE|-", default_value = "{}")]
+    input: String,
+    /// The folder to work in [default: the current one].
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
+  palisade tools call ./my-tool.wasm --agent explore --input @input.json --json
+
+Exit codes: 0 the call gave a result, 1 it failed or there was an error";
+
+pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let registry = assemble::registry()?;
+    let definition = registry.find(&arguments.agent)?;
+    let source = Source::find(&arguments.tool)?;
+    if let Source::BuiltIn(tool) = &source {
+        check_scope(tool, definition)?;
+    }
+    let input = input(&arguments.input)?;
+    let workspace = settings.workspace(arguments.workspace.as_deref())?;
+    let assembly = Assembly::start(settings, terminal)?;
+    let (tool, report) = match link(&source, &assembly, definition, &workspace)? {
+        Ok((tool, scope)) => {
+            let report = scope.call_here(&tool, &input, &call(arguments.json, *terminal));
+            (tool, report)
+        }
+        Err(refusal) => (source.name(), refused(refusal)),
+    };
+    if arguments.json {
+        terminal.json(&report_json(&tool, &definition.agent.name, &report))?;
+    } else {
+        print(&tool, &definition.agent.name, &report, terminal)?;
+    }
+    Ok(if report.outcome.is_ok() { Exit::Done } else { Exit::Failed })
+}
+
+fn check_scope(tool: &BuiltIn, definition: &Definition) -> anyhow::Result<()> {
+    let agent = &definition.agent;
+    if !agent.tools.iter().any(|name| name == tool.name) {
+        bail!("the tool `{}` is not in the scope of `{}`; in it are {}", tool.name, agent.name, agent.tools.join(", "));
+    }
+    Ok(())
+}
+
+/// Links one tool and, of the agent's tools, only those that it calls: the rest is not needed.
+fn link(
+    source: &Source,
+    assembly: &Assembly<'_>,
+    definition: &Definition,
+    workspace: &Path,
+) -> anyhow::Result<Result<(String, Arc<Scope>), LinkRefusal>> {
+    match source {
+        Source::BuiltIn(tool) => {
+            let mut equipped = assembly.equip(&with_tools(definition, |name| name == tool.name), workspace)?;
+            Ok(match equipped.left_out.pop() {
+                None => Ok((tool.name.to_owned(), equipped.scope)),
+                Some(left_out) => Err(left_out.reason),
+            })
+        }
+        Source::File { .. } => {
+            let described = source.load(assembly).and_then(|compiled| {
+                let description = compiled.describe(&assembly.engine)?;
+                Ok((compiled, description))
+            });
+            let (compiled, description) = match described {
+                Ok(described) => described,
+                Err(failure) => return Ok(Err(LinkRefusal::Unusable(failure))),
+            };
+            let called = &compiled.needs().toolbox;
+            let scope = assembly.equip(&with_tools(definition, |name| called.contains(name)), workspace)?.scope;
+            Ok(scope.add(&compiled, &description, &description.name).map(|()| (description.name, scope)))
+        }
+    }
+}
+
+fn with_tools(definition: &Definition, wanted: impl Fn(&str) -> bool) -> Definition {
+    let mut definition = definition.clone();
+    definition.agent.tools.retain(|name| wanted(name));
+    definition
+}
+
+/// A call whose progress is shown, unless a program reads the output.
+fn call(json: bool, terminal: Terminal) -> Call {
+    match json {
+        true => Call::new(),
+        false => Call::new().watched_by(Arc::new(move |message: &str| terminal.progress(message))),
+    }
+}
+
+fn refused(refusal: LinkRefusal) -> Report {
+    let (failure, denials) = match refusal {
+        LinkRefusal::NotGranted { denial, .. } => (Failure::Denied(denial.clone()), vec![denial]),
+        LinkRefusal::Unusable(failure) => (failure, Vec::new()),
+    };
+    Report {
+        outcome: Err(failure),
+        cost: Cost::default(),
+        denials,
+        stdout: Captured::default(),
+        stderr: Captured::default(),
+    }
+}
+
+fn input(given: &str) -> anyhow::Result<String> {
+    let text = match given.strip_prefix('@') {
+        Some(path) => {
+            let bytes = source::read(Path::new(path)).with_context(|| format!("the input {path} cannot be read"))?;
+            String::from_utf8(bytes).context("the input is not UTF-8")?
+        }
+        None if given == "-" => {
+            let mut text = String::new();
+            io::stdin().lock().read_to_string(&mut text).context("the input cannot be read")?;
+            text
+        }
+        None => given.to_owned(),
+    };
+    let value: Value = serde_json::from_str(&text).context("the input is not JSON")?;
+    if !value.is_object() {
+        bail!("the input must be a JSON object, such as {{\"path\": \"README.md\"}}");
+    }
+    Ok(text)
+}
+
+fn print(tool: &str, agent: &str, report: &Report, terminal: &Terminal) -> anyhow::Result<()> {
+    match &report.outcome {
+        Ok(text) => terminal.text(text)?,
+        Err(failure) => terminal.error(&format!("{} ({}): {failure}", failure.kind(), blame(failure))),
+    }
+    let Cost { duration, peak_memory, epochs, written } = report.cost;
+    let cost = format!(
+        "{tool} in {agent}: {}, peak memory {}, {epochs} epochs, {} written",
+        words::time(duration),
+        words::size(peak_memory as u64),
+        words::size(written)
+    );
+    terminal.note(&Line::new().add(Style::Dim, &cost));
+    for denial in &report.denials {
+        terminal.note(&Line::new().add(Style::Caution, "refused ").add(Style::Plain, &denial.to_string()));
+    }
+    for (name, captured) in [("standard output", &report.stdout), ("standard error", &report.stderr)] {
+        if !captured.kept.is_empty() {
+            let title = match captured.dropped {
+                0 => format!("{name}:"),
+                dropped => format!("{name} ({dropped} more bytes were dropped):"),
+            };
+            terminal.block(&title, &String::from_utf8_lossy(&captured.kept));
+        }
+    }
+    Ok(())
+}
+
+fn report_json(tool: &str, agent: &str, report: &Report) -> Value {
+    let Cost { duration, peak_memory, epochs, written } = report.cost;
+    let mut value = json!({ "tool": tool, "agent": agent });
+    match &report.outcome {
+        Ok(text) => {
+            value["outcome"] = "ok".into();
+            value["output"] = text.as_str().into();
+        }
+        Err(failure) => {
+            value["outcome"] = failure.kind().into();
+            value["error"] = failure.to_string().into();
+            value["blame"] = blame(failure).into();
+        }
+    }
+    value["duration_us"] = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX).into();
+    value["peak_memory"] = peak_memory.into();
+    value["epochs"] = epochs.into();
+    value["written"] = written.into();
+    value["denials"] = json!(report.denials);
+    for (name, captured) in [("stdout", &report.stdout), ("stderr", &report.stderr)] {
+        value[name] = String::from_utf8_lossy(&captured.kept).into();
+        if captured.dropped > 0 {
+            value[format!("{name}_dropped")] = captured.dropped.into();
+        }
+    }
+    value
+}
+
+fn blame(failure: &Failure) -> &'static str {
+    match failure.blame() {
+        Blame::Caller => "caller",
+        Blame::Guest => "guest",
+        Blame::Grant => "grant",
+        Blame::Host => "host",
+    }
+}

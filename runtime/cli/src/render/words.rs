@@ -1,0 +1,82 @@
+//! Numbers, grants and arguments in few words.
+
+use std::time::Duration;
+
+use palisade_grants::{Access, Grants};
+use serde_json::Value;
+
+/// A time with three digits at most: `85 µs`, `1.2 ms`, `14 s`.
+pub(crate) fn time(duration: Duration) -> String {
+    let micros = duration.as_micros();
+    match micros {
+        0..1_000 => format!("{micros} µs"),
+        1_000..10_000 => format!("{}.{} ms", micros / 1_000, micros % 1_000 / 100),
+        10_000..1_000_000 => format!("{} ms", micros / 1_000),
+        1_000_000..10_000_000 => format!("{}.{} s", micros / 1_000_000, micros % 1_000_000 / 100_000),
+        _ => format!("{} s", micros / 1_000_000),
+    }
+}
+
+/// A size in bytes: `812 B`, `3.4 KiB`, `16 MiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const KIB: u64 = 1 << 10;
+    const MIB: u64 = 1 << 20;
+    let tenths = |unit: u64| (bytes % unit) * 10 / unit;
+    match bytes {
+        0..KIB => format!("{bytes} B"),
+        KIB..10_240 => format!("{}.{} KiB", bytes / KIB, tenths(KIB)),
+        10_240..MIB => format!("{} KiB", bytes / KIB),
+        MIB..10_485_760 => format!("{}.{} MiB", bytes / MIB, tenths(MIB)),
+        _ => format!("{} MiB", bytes / MIB),
+    }
+}
+
+/// `1 step`, `2 steps`.
+pub(crate) fn count(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
+/// What an agent may do, such as `files: . read-only`.
+pub(crate) fn grants(grants: &Grants) -> String {
+    let folder = |(path, access): (&palisade_grants::WorkspacePath, Access)| match access {
+        Access::Read => format!("{path} read-only"),
+        Access::ReadWrite => format!("{path} read-write"),
+    };
+    let folders: Vec<String> = grants.files.folders().map(folder).collect();
+    let mut text = if folders.is_empty() { "no files".to_owned() } else { format!("files: {}", folders.join(", ")) };
+    if let Some(storage) = grants.storage {
+        text += &format!("; storage: {}", size(storage.bytes));
+    }
+    text
+}
+
+/// The input of a call in few words: `pattern=call path=src`.
+pub(crate) fn arguments(input: &str) -> String {
+    let Ok(Value::Object(members)) = serde_json::from_str(input) else { return input.to_owned() };
+    let word = |(name, value): (&String, &Value)| match value {
+        Value::String(text) if !text.is_empty() && !text.contains([' ', '=']) => format!("{name}={text}"),
+        value => format!("{name}={value}"),
+    };
+    members.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_have_three_digits_at_most() {
+        let times = [85, 1_250, 14_999, 1_500_000, 61_000_000].map(|micros| time(Duration::from_micros(micros)));
+        assert_eq!(times, ["85 µs", "1.2 ms", "14 ms", "1.5 s", "61 s"]);
+        let sizes = [812, 3_500, 20_000, 5 << 20, 1 << 30].map(size);
+        assert_eq!(sizes, ["812 B", "3.4 KiB", "19 KiB", "5.0 MiB", "1024 MiB"]);
+    }
+
+    #[test]
+    fn arguments_are_names_and_values() {
+        let check = |input: &str, expected: &str| assert_eq!(arguments(input), expected);
+        check(r#"{"pattern":"call","path":"src"}"#, "pattern=call path=src");
+        check(r#"{"pattern":"fn call","limit":3,"all":true}"#, r#"pattern="fn call" limit=3 all=true"#);
+        check("nonsense", "nonsense");
+    }
+}

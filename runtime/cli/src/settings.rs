@@ -1,0 +1,70 @@
+//! What the environment says, read once. No other file reads it.
+#![expect(clippy::disallowed_methods, reason = "the one file that reads the environment")]
+
+use std::{
+    env,
+    io::{self, IsTerminal as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail};
+
+/// Where this process keeps and finds things.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// Compiled components, sealed; without a home there is none.
+    pub(crate) cache: Option<PathBuf>,
+    /// The key of the seals; elsewhere, so that one leak does not open both.
+    pub(crate) data: Option<PathBuf>,
+    /// This program, which also is the compile worker.
+    pub(crate) worker: PathBuf,
+    current: PathBuf,
+}
+
+/// Whether to use colours on each stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Colours {
+    pub(crate) stdout: bool,
+    pub(crate) stderr: bool,
+}
+
+impl Settings {
+    /// Reads the environment.
+    pub(crate) fn of_this_process() -> anyhow::Result<Self> {
+        let home = absolute("HOME");
+        let below_home = |folder: &str| home.as_ref().map(|home| home.join(folder));
+        let place = |own: &str, standard: &str, default: &str| {
+            let shared = absolute(standard).or_else(|| below_home(default)).map(|folder| folder.join("palisade"));
+            absolute(own).or(shared)
+        };
+        Ok(Self {
+            cache: place("PALISADE_CACHE_DIR", "XDG_CACHE_HOME", ".cache"),
+            data: place("PALISADE_DATA_DIR", "XDG_DATA_HOME", ".local/share"),
+            worker: env::current_exe().context("this program cannot find its own file")?,
+            current: env::current_dir().context("the current folder cannot be found")?,
+        })
+    }
+
+    /// The folder to work in: the given one or the current one, with every link resolved.
+    pub(crate) fn workspace(&self, given: Option<&Path>) -> anyhow::Result<PathBuf> {
+        let folder = given.unwrap_or(&self.current);
+        let real =
+            folder.canonicalize().with_context(|| format!("the workspace {} cannot be opened", folder.display()))?;
+        if !real.is_dir() {
+            bail!("the workspace {} is not a folder", folder.display());
+        }
+        Ok(real)
+    }
+}
+
+/// Colours where a person looks, unless `NO_COLOR` is set.
+pub(crate) fn colours() -> Colours {
+    let wanted = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && env::var_os("TERM").is_none_or(|value| value != "dumb");
+    Colours { stdout: wanted && io::stdout().is_terminal(), stderr: wanted && io::stderr().is_terminal() }
+}
+
+/// A variable that names a place. The XDG rules say to ignore relative ones, and so do we.
+fn absolute(name: &str) -> Option<PathBuf> {
+    env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
