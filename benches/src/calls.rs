@@ -70,7 +70,14 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
         Ratio::Slower,
         "≤ 1.5 ×, aim 1.3 ×",
     );
-    report.compare("the same on one of the sandbox's own threads", elsewhere, "on this thread", ours, Ratio::Slower, "–");
+    report.compare(
+        "the same on one of the sandbox's own threads",
+        elsewhere,
+        "on this thread",
+        ours,
+        Ratio::Slower,
+        "–",
+    );
 
     let mut processes: [Contender<'_>; 3] = [
         Box::new(|| echo(&scope)),
@@ -86,7 +93,8 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
 }
 
 fn spawn(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
-    let status = Command::new(program).args(arguments).stdin(Stdio::null()).status().with_context(|| program.to_owned())?;
+    let status =
+        Command::new(program).args(arguments).stdin(Stdio::null()).status().with_context(|| program.to_owned())?;
     anyhow::ensure!(status.success(), "{program} failed");
     Ok(())
 }

@@ -24,7 +24,12 @@ impl Sample {
     fn quantile(&self, quantile: f64) -> f64 {
         let mut sorted = self.micros.clone();
         sorted.sort_by(f64::total_cmp);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "an index")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "an index"
+        )]
         let at = ((sorted.len().saturating_sub(1)) as f64 * quantile).round() as usize;
         sorted.get(at).copied().unwrap_or(f64::NAN)
     }

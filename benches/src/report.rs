@@ -1,7 +1,5 @@
 //! The one table.
 
-use std::fmt::Write as _;
-
 use crate::measure::Sample;
 
 /// The one table, with the conditions it was made under.
@@ -20,8 +18,22 @@ struct Row {
 
 impl Report {
     /// A row of two samples.
-    pub(crate) fn compare(&mut self, what: &str, ours: &Sample, beside: &str, theirs: &Sample, ratio: Ratio, target: &'static str) {
-        self.row(what, &times(ours), &format!("{beside}: {}", times(theirs)), ratio.of(ours.median(), theirs.median()), target);
+    pub(crate) fn compare(
+        &mut self,
+        what: &str,
+        ours: &Sample,
+        beside: &str,
+        theirs: &Sample,
+        ratio: Ratio,
+        target: &'static str,
+    ) {
+        self.row(
+            what,
+            &times(ours),
+            &format!("{beside}: {}", times(theirs)),
+            ratio.of(ours.median(), theirs.median()),
+            target,
+        );
     }
 
     /// A row of anything.
@@ -44,8 +56,7 @@ impl Report {
             conditions()
         );
         for Row { what, measured, beside, ratio, target } in &self.rows {
-            // Writing to a String cannot fail.
-            drop(writeln!(text, "| {what} | {measured} | {beside} | **{ratio}** | {target} |"));
+            text += &format!("| {what} | {measured} | {beside} | **{ratio}** | {target} |\n");
         }
         text
     }

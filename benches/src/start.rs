@@ -74,11 +74,23 @@ fn scope(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     let mut second = || again(&engine, &workspace, &grants, &tools);
     let samples = side_by_side(if quick { 20 } else { 200 }, 1, &mut [Box::new(&mut set_up), Box::new(&mut second)])?;
     let [cold, warm] = &samples[..] else { return Err(anyhow!("two samples")) };
-    report.compare("setting up an agent's scope: 10 tools, nothing linked yet", cold, "shape seen before", warm, Ratio::Slower, "≤ 1 ms");
+    report.compare(
+        "setting up an agent's scope: 10 tools, nothing linked yet",
+        cold,
+        "shape seen before",
+        warm,
+        Ratio::Slower,
+        "≤ 1 ms",
+    );
     Ok(())
 }
 
-fn again(engine: &Engine, workspace: &Workspace, grants: &Grants, tools: &[(Compiled, Description)]) -> anyhow::Result<()> {
+fn again(
+    engine: &Engine,
+    workspace: &Workspace,
+    grants: &Grants,
+    tools: &[(Compiled, Description)],
+) -> anyhow::Result<()> {
     let scope = Scope::open(engine, workspace, grants.clone(), Limits::STANDARD, None)?;
     for (compiled, description) in tools {
         scope.add(compiled, description, "bench")?;

@@ -44,10 +44,8 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
 
     for (what, pattern) in [("a name that is nowhere", ABSENT), ("`fn \\w+_handler\\(`", r"fn \\w+_handler\\(")] {
         let input = format!(r#"{{"pattern":"{pattern}","output_mode":"count"}}"#);
-        let mut contenders: Vec<Contender<'_>> = vec![
-            Box::new(|| sandboxed("grep", &input)),
-            Box::new(|| native(palisade_tool_grep::call(&input))),
-        ];
+        let mut contenders: Vec<Contender<'_>> =
+            vec![Box::new(|| sandboxed("grep", &input)), Box::new(|| native(palisade_tool_grep::call(&input)))];
         if rg {
             contenders.push(Box::new(|| ripgrep(&pattern.replace("\\\\", "\\"))));
         }
@@ -62,7 +60,13 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
             "≤ 2 ×, aim 1.5 ×",
         );
         if let Some(other) = samples.get(2) {
-            report.row("the same", &times(component), &format!("`rg -j1`: {}", times(other)), Ratio::Slower.of(component.median(), other.median()), "reported");
+            report.row(
+                "the same",
+                &times(component),
+                &format!("`rg -j1`: {}", times(other)),
+                Ratio::Slower.of(component.median(), other.median()),
+                "reported",
+            );
         }
     }
 
@@ -148,7 +152,9 @@ fn largest(tree: &Path) -> anyhow::Result<String> {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
                 folders.push(entry.path());
-            } else if entry.path().extension().is_some_and(|extension| extension == "rs") && entry.metadata()?.len() > 200_000 {
+            } else if entry.path().extension().is_some_and(|extension| extension == "rs")
+                && entry.metadata()?.len() > 200_000
+            {
                 return Ok(entry.path().strip_prefix(tree)?.display().to_string());
             }
         }

@@ -77,9 +77,9 @@ impl ArtifactCache {
     pub fn add(&self, engine: &Engine, artifact: &Artifact) -> Result<(), CacheError> {
         let name = name(engine, &artifact.digest());
         let temporary = format!(".{name}.{}", blake3::Hash::from_bytes(random()?).to_hex());
-        let written = self.write(engine, artifact, &temporary).and_then(|()| {
-            self.entries.rename(&temporary, &self.entries, &name)
-        });
+        let written = self
+            .write(engine, artifact, &temporary)
+            .and_then(|()| self.entries.rename(&temporary, &self.entries, &name));
         written.map_err(|error| {
             drop(self.entries.remove_file(&temporary));
             CacheError::Io { what: "a compiled component cannot be kept in the cache", error }

@@ -33,6 +33,9 @@ struct CompileLimits {
 /// Enough for a 30 MB interpreter, far below what hurts the machine.
 const LIMITS: CompileLimits = CompileLimits { size: 64 << 20, memory: 4 << 30, time: Duration::from_secs(120) };
 
+/// Machine code is a few times larger than its component, not more.
+const MAX_CODE: u64 = 256 << 20;
+
 /// Why a component could not be compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
@@ -107,14 +110,14 @@ impl Compiler {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let (Some(mut stdin), Some(mut stdout), Some(stderr)) =
+        let (Some(mut stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             return Err(io::Error::other("the worker has no pipes").into());
         };
         let reader = thread::spawn(move || {
             let mut code = Vec::new();
-            stdout.read_to_end(&mut code).map(|_| code)
+            stdout.take(MAX_CODE + 1).read_to_end(&mut code).map(|_| code)
         });
         let complaint = thread::spawn(move || {
             let mut text = String::new();
@@ -128,6 +131,9 @@ impl Compiler {
         let status = child.wait()?;
         let code = reader.join().map_err(|_| io::Error::other("reading the worker's output failed"))??;
         let complaint = complaint.join().map_err(|_| io::Error::other("reading the worker's errors failed"))?;
+        if code.len() as u64 > MAX_CODE {
+            return Err(CompileError::TooCostly("the machine code there may be"));
+        }
         if status.success() {
             return Ok(code);
         }

@@ -8,7 +8,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::{
     Limits,
-    capabilities::{progress::Progress, storage::StorageSpace, wasi_files::Files},
+    capabilities::{progress::Progress, storage::StorageSpace, preopens::Files},
     meter::Meter,
     output::Sink,
     sandbox::Call,

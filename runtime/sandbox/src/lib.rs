@@ -5,26 +5,27 @@
 //! grants: what was not granted is not there. A call runs in a fresh store that is dropped after
 //! it ([`sandbox`](Scope::call)), inside [`Limits`], and ends in a [`Report`].
 
-mod engine;
-mod limits;
-mod component;
-mod needs;
-mod scope;
-mod sandbox;
-mod failure;
-mod host;
-mod meter;
-mod output;
-mod workspace;
 mod artifact;
+mod bindings;
 mod cache;
 mod compiler;
-mod bindings;
+mod component;
+mod engine;
+mod failure;
+mod host;
+mod limits;
+mod meter;
+mod needs;
+mod output;
+mod sandbox;
+mod scope;
+mod workspace;
 mod capabilities {
     //! One host interface each: permit, then act.
     pub(crate) mod base;
     pub(crate) mod confine;
     pub(crate) mod files;
+    pub(crate) mod preopens;
     pub(crate) mod progress;
     pub(crate) mod storage;
     pub(crate) mod toolbox;

@@ -178,8 +178,7 @@ pub(crate) async fn call_from(caller: &mut Host, tool: &str, input: &str) -> Rep
 pub(crate) fn describe_here(tool: &LinkedTool, tools: &Tools, call: &Call) -> Result<exports::Description, Failure> {
     let _slot = tool.engine.try_slot()?;
     let host = tool.host(tools, call, 0, Instant::now() + tool.limits.call_time);
-    let ended = tool.engine.runtime().handle().block_on(run(tool, host, Ask::Describe));
-    match ended.outcome? {
+    match unless_panicked(tool, run(tool, host, Ask::Describe))?.outcome? {
         Answer::Description(description) => Ok(description),
         Answer::Output(_) => Err(Failure::Host { reason: "a description was asked for".to_owned() }),
     }
@@ -187,13 +186,17 @@ pub(crate) fn describe_here(tool: &LinkedTool, tools: &Tools, call: &Call) -> Re
 
 fn run_here(tool: &LinkedTool, tools: &Tools, input: &str, call: &Call) -> Report {
     let host = tool.host(tools, call, 0, Instant::now() + tool.limits.call_time);
-    let work = run(tool, host, Ask::Call(input));
-    let handle = tool.engine.runtime().handle();
-    // A panic in a host function is our bug, not a reason to end the process.
-    match catch_unwind(AssertUnwindSafe(|| handle.block_on(work))) {
+    match unless_panicked(tool, run(tool, host, Ask::Call(input))) {
         Ok(ended) => ended.into_report(),
-        Err(_) => Report::failed(Failure::Host { reason: "a host function panicked; this is a bug".to_owned() }),
+        Err(failure) => Report::failed(failure),
     }
+}
+
+/// A panic in a host function is our bug, not a reason to end the process.
+fn unless_panicked(tool: &LinkedTool, work: impl Future<Output = Ended>) -> Result<Ended, Failure> {
+    let handle = tool.engine.runtime().handle();
+    catch_unwind(AssertUnwindSafe(|| handle.block_on(work)))
+        .map_err(|_| Failure::Host { reason: "a host function panicked; this is a bug".to_owned() })
 }
 
 /// A guest that was made and not called.

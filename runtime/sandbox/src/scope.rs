@@ -12,7 +12,12 @@ use wasmtime::component::{Linker, ResourceTable};
 use crate::{
     Compiled, Description, Engine, Failure, Limits, Storage, Workspace, WorkspaceError,
     bindings::{ToolPre, exports},
-    capabilities::{base, files, progress, storage, storage::StorageSpace, toolbox, wasi_files, wasi_files::{Files, Preopens}},
+    capabilities::{
+        base, files, progress, storage,
+        storage::StorageSpace,
+        toolbox, wasi_files,
+        preopens::{Files, Preopens},
+    },
     engine,
     host::{self, Host},
     meter::Meter,
@@ -268,7 +273,9 @@ fn not_granted(import: &str, capabilities: &[Capability], missing_tool: Option<&
         (Capability::FsRead | Capability::FsWrite, _) => {
             "`grants: { files: { \".\": read } }` in the agent's definition would allow it".to_owned()
         }
-        (Capability::Storage, _) => "`grants: { storage: { bytes: 1048576 } }` in the agent's definition would allow it".to_owned(),
+        (Capability::Storage, _) => {
+            "`grants: { storage: { bytes: 1048576 } }` in the agent's definition would allow it".to_owned()
+        }
         (Capability::Http | Capability::Exec | Capability::Agents | Capability::Env | Capability::Secrets, _) => {
             format!("no agent can be granted `{capability}` in this version")
         }
@@ -281,4 +288,3 @@ fn not_granted(import: &str, capabilities: &[Capability], missing_tool: Option<&
         remedy,
     }
 }
-

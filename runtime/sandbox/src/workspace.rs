@@ -70,7 +70,9 @@ impl Workspace {
         let Some(root) = &self.root else { return Ok(Vec::new()) };
         let opens_more = |path: &WorkspacePath| {
             let around = grant.folders().filter(|(folder, _)| *folder != path && path.is_within(folder));
-            around.max_by_key(|(folder, _)| folder.as_str().len()).is_none_or(|(_, access)| Some(access) < grant.access(path))
+            around
+                .max_by_key(|(folder, _)| folder.as_str().len())
+                .is_none_or(|(_, access)| Some(access) < grant.access(path))
         };
         let mut opened = Vec::new();
         for (path, _) in grant.folders().filter(|(path, _)| opens_more(path)) {

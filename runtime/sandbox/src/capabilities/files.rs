@@ -12,6 +12,9 @@ use crate::{bindings::files, host::Host, workspace::open_beneath};
 /// The most that one `read` returns; the guest's memory pays for it, and so does the host's.
 const MAX_READ: u32 = 8 << 20;
 
+/// The most entries that one `list` returns: a directory is listed in the host's memory first.
+const MAX_ENTRIES: usize = 200_000;
+
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     files::add_to_linker::<Host, HasSelf<Host>>(linker, |host| host)
 }
@@ -38,7 +41,13 @@ impl Host {
         let path = match WorkspacePath::parse(path) {
             Ok(path) => path,
             // The kernel decides where `..` leads; it must stay below the preopen.
-            Err(BadPath::Parent(_)) => return self.files.preopen(&WorkspacePath::ROOT).map(|(dir, _)| (dir, path.to_owned())).ok_or_else(outside),
+            Err(BadPath::Parent(_)) => {
+                return self
+                    .files
+                    .preopen(&WorkspacePath::ROOT)
+                    .map(|(dir, _)| (dir, path.to_owned()))
+                    .ok_or_else(outside);
+            }
             Err(error) => return Err(files::Error::Denied(error.to_string())),
         };
         let (dir, below) = self.files.preopen(&path).ok_or_else(outside)?;
@@ -50,6 +59,9 @@ fn list(dir: &Dir, path: &str) -> Result<files::Listing, files::Error> {
     let mut listing = files::Listing { entries: Vec::new(), unnameable: 0 };
     for entry in dir.read_dir(path)? {
         let entry = entry?;
+        if listing.entries.len() >= MAX_ENTRIES {
+            return Err(files::Error::Failed(format!("the directory has more than {MAX_ENTRIES} entries")));
+        }
         match entry.file_name().into_string() {
             Ok(name) => listing.entries.push(files::Entry { name, kind: entry.file_type()?.into() }),
             Err(_) => listing.unnameable += 1,

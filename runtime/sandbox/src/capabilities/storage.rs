@@ -50,9 +50,9 @@ impl storage::Host for Host {
     }
 
     fn set(&mut self, key: String, value: Vec<u8>) -> Answer<()> {
-        Ok(self.space(&key).and_then(|(space, key)| {
-            Ok(space.storage.set(&space.space, &key, &value, space.grant.bytes)?)
-        }))
+        Ok(self
+            .space(&key)
+            .and_then(|(space, key)| Ok(space.storage.set(&space.space, &key, &value, space.grant.bytes)?)))
     }
 
     fn delete(&mut self, key: String) -> Answer<()> {

@@ -4,13 +4,9 @@
 //! know is ours: protected names, read-only folders inside writable ones, how much may be written,
 //! links that would lead an unconfined program astray, and files that block whoever opens them.
 
-use std::{
-    fs::File,
-    sync::Arc,
-};
+use std::sync::Arc;
 
-use cap_std::fs::Dir as CapDir;
-use palisade_grants::{Access, Capability, Denial, FilesGrant, WorkspacePath};
+use palisade_grants::{Capability, Denial, WorkspacePath};
 use wasmtime::component::{HasData, Linker, Resource};
 use wasmtime_wasi::{
     FsPerms, OpenMode,
@@ -25,114 +21,14 @@ use wasmtime_wasi::{
 };
 
 use crate::{
-    Limits, Workspace, WorkspaceError,
-    capabilities::confine::{LastLink, Place, io_code, is_special},
+    capabilities::{
+        confine::{LastLink, Place, io_code, is_special},
+        preopens::{Files, Preopen},
+    },
     host::Host,
-    meter::quota::{Metered, Quota},
+    meter::quota::Metered,
     workspace::real_path,
 };
-
-/// The granted folders, opened once per agent and shared by its calls.
-#[derive(Clone)]
-pub(crate) struct Preopens {
-    root: Option<Arc<File>>,
-    folders: Arc<[Preopen]>,
-    grant: Arc<FilesGrant>,
-}
-
-#[derive(Clone)]
-struct Preopen {
-    path: WorkspacePath,
-    name: Arc<str>,
-    /// For `wasi:filesystem`.
-    wasi: Dir,
-    /// The same directory for `palisade:host/files`.
-    reading: Arc<CapDir>,
-}
-
-/// One guest's files: its preopens and what it has used up.
-pub(crate) struct Files {
-    preopens: Preopens,
-    quota: Arc<Quota>,
-    created: u64,
-    most_created: u64,
-    open: usize,
-    most_open: usize,
-}
-
-impl Preopens {
-    pub(crate) fn open(workspace: &Workspace, grant: &FilesGrant) -> Result<Self, WorkspaceError> {
-        let failed = |path: &WorkspacePath, error| WorkspaceError::Grant { path: path.clone(), error };
-        let root = match workspace.root() {
-            Some(root) => {
-                let root = root.try_clone().map_err(|error| failed(&WorkspacePath::ROOT, error))?;
-                Some(Arc::new(root.into_std_file()))
-            }
-            None => None,
-        };
-        let mut folders = Vec::new();
-        for (path, fd) in workspace.open_granted(grant)? {
-            let file = File::from(fd);
-            let reading = CapDir::from_std_file(file.try_clone().map_err(|error| failed(&path, error))?);
-            folders.push(Preopen {
-                name: path.to_string().into(),
-                wasi: Dir::new(file, FsPerms::ReadOnly, OpenMode::READ, true),
-                reading: Arc::new(reading),
-                path,
-            });
-        }
-        Ok(Self { root, folders: folders.into(), grant: Arc::default() }.narrow(grant))
-    }
-
-    pub(crate) fn none() -> Self {
-        Self { root: None, folders: Arc::default(), grant: Arc::default() }
-    }
-
-    /// The same handles with no more than this grant allows.
-    pub(crate) fn narrow(&self, grant: &FilesGrant) -> Self {
-        let folders = self.folders.iter().filter_map(|folder| {
-            let (perms, open_mode) = match grant.access(&folder.path)? {
-                Access::Read => (FsPerms::ReadOnly, OpenMode::READ),
-                Access::ReadWrite => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
-            };
-            let mut folder = folder.clone();
-            folder.wasi.perms = perms;
-            folder.wasi.open_mode = open_mode;
-            Some(folder)
-        });
-        Self { root: self.root.clone(), folders: folders.collect(), grant: Arc::new(grant.clone()) }
-    }
-}
-
-impl Files {
-    pub(crate) fn new(preopens: &Preopens, limits: &Limits) -> Self {
-        Self {
-            preopens: preopens.clone(),
-            quota: Arc::new(Quota::new(limits.written)),
-            created: 0,
-            most_created: limits.created,
-            open: 0,
-            most_open: limits.open_files,
-        }
-    }
-
-    /// The preopen that a path lies in, and the path below it.
-    pub(crate) fn preopen(&self, path: &WorkspacePath) -> Option<(Arc<CapDir>, String)> {
-        let folders = self.preopens.folders.iter().filter(|folder| path.is_within(&folder.path));
-        let folder = folders.max_by_key(|folder| folder.path.as_str().len())?;
-        let below = path.as_str()[folder.path.as_str().len()..].trim_start_matches('/');
-        Some((Arc::clone(&folder.reading), below.to_owned()))
-    }
-
-    pub(crate) fn written(&self) -> u64 {
-        self.quota.used()
-    }
-
-    /// What a stream was refused while the guest ran: streams cannot reach the list of denials.
-    pub(crate) fn refused_write(&self) -> Option<Denial> {
-        self.quota.was_refused().then(|| too_much(&self.quota))
-    }
-}
 
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     types::add_to_linker::<Host, Guarded<'static>>(linker, guarded)?;
@@ -187,10 +83,7 @@ impl Guarded<'_> {
         };
         match permitted {
             Ok(_) => Ok(place),
-            Err(denial) => {
-                Host::deny(self.denials, denial);
-                Err(ErrorCode::NotPermitted.into())
-            }
+            Err(denial) => Err(self.refuse_as(denial, ErrorCode::NotPermitted)),
         }
     }
 
@@ -216,13 +109,8 @@ impl Guarded<'_> {
 
     /// Counts one more file, directory or link.
     fn create(&mut self) -> FsResult<()> {
-        if self.files.created >= self.files.most_created {
-            let most = self.files.most_created;
-            Host::deny(self.denials, quota_denial(format!("creating more than {most} files"), "files"));
-            return Err(ErrorCode::InsufficientSpace.into());
-        }
-        self.files.created += 1;
-        Ok(())
+        let counted = self.files.create();
+        counted.map_err(|denial| self.refuse_as(denial, ErrorCode::InsufficientSpace))
     }
 
     fn spend(&mut self, bytes: u64) -> FsResult<()> {
@@ -232,33 +120,15 @@ impl Guarded<'_> {
         }
     }
 
-    fn opened(&mut self) -> FsResult<()> {
-        if self.files.open >= self.files.most_open {
-            let most = self.files.most_open;
-            Host::deny(self.denials, quota_denial(format!("having more than {most} files open"), "open files"));
-            return Err(ErrorCode::InsufficientMemory.into());
-        }
-        self.files.open += 1;
-        Ok(())
-    }
-}
-
-fn too_much(quota: &Quota) -> Denial {
-    quota_denial(format!("writing more than {} bytes", quota.limit()), "bytes")
-}
-
-fn quota_denial(asked: String, what: &str) -> Denial {
-    Denial {
-        capability: Capability::FsWrite,
-        asked,
-        rule: format!("one call may not use more {what}"),
-        remedy: "do the work in several calls, or raise `limits` in the agent's definition".to_owned(),
+    fn refuse_as(&mut self, denial: Denial, code: ErrorCode) -> FsError {
+        Host::deny(self.denials, denial);
+        code.into()
     }
 }
 
 impl preopens::Host for Guarded<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
-        let folders = Arc::clone(&self.files.preopens.folders);
+        let folders = self.files.hand_out_preopens();
         let push = |folder: &Preopen| {
             Ok((self.wasi.table.push(Descriptor::Dir(folder.wasi.clone()))?, folder.name.to_string()))
         };
@@ -286,9 +156,15 @@ impl HostDescriptor for Guarded<'_> {
         flags: DescriptorFlags,
     ) -> FsResult<Resource<Descriptor>> {
         let last = last_link(path_flags);
-        let changes = open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) || flags.contains(DescriptorFlags::WRITE);
-        self.opened()?;
-        let result = if changes && !open_flags.contains(OpenFlags::DIRECTORY) {
+        let makes = open_flags.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE);
+        let is_directory = open_flags.contains(OpenFlags::DIRECTORY);
+        if makes && is_directory {
+            // Some kernels would make a file of that name all the same.
+            return Err(ErrorCode::Invalid.into());
+        }
+        let counted = self.files.open();
+        counted.map_err(|denial| self.refuse_as(denial, ErrorCode::InsufficientMemory))?;
+        let result = if makes || (flags.contains(DescriptorFlags::WRITE) && !is_directory) {
             self.open_to_change(&fd, last, &path, open_flags, flags).await
         } else if is_special(&self.directory(&fd)?.dir, &path, last) {
             Err(ErrorCode::Unsupported.into())
@@ -296,7 +172,7 @@ impl HostDescriptor for Guarded<'_> {
             self.wasi.open_at(fd, path_flags, path, open_flags, flags).await
         };
         if result.is_err() {
-            self.files.open -= 1;
+            self.files.close();
         }
         result
     }
@@ -414,8 +290,7 @@ impl HostDescriptor for Guarded<'_> {
         let Some(root) = &self.files.preopens.root else { return Err(ErrorCode::NotPermitted.into()) };
         let path = real_path(root, &*file).map_err(|error| io_code(&error))?;
         if let Err(denial) = self.files.preopens.grant.permit_write(&path) {
-            Host::deny(self.denials, denial);
-            return Err(ErrorCode::NotPermitted.into());
+            return Err(self.refuse_as(denial, ErrorCode::NotPermitted));
         }
         self.wasi.set_times(fd, accessed, modified).await
     }
@@ -429,12 +304,21 @@ impl HostDescriptor for Guarded<'_> {
         self.wasi.set_size(fd, size).await
     }
 
-    async fn write(&mut self, fd: Resource<Descriptor>, buffer: Vec<u8>, offset: types::Filesize) -> FsResult<types::Filesize> {
+    async fn write(
+        &mut self,
+        fd: Resource<Descriptor>,
+        buffer: Vec<u8>,
+        offset: types::Filesize,
+    ) -> FsResult<types::Filesize> {
         self.spend(buffer.len() as u64)?;
         self.wasi.write(fd, buffer, offset).await
     }
 
-    fn write_via_stream(&mut self, fd: Resource<Descriptor>, offset: types::Filesize) -> FsResult<Resource<DynOutputStream>> {
+    fn write_via_stream(
+        &mut self,
+        fd: Resource<Descriptor>,
+        offset: types::Filesize,
+    ) -> FsResult<Resource<DynOutputStream>> {
         let stream = self.wasi.write_via_stream(fd, offset)?;
         self.metered(stream)
     }
@@ -445,13 +329,17 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     fn drop(&mut self, fd: Resource<Descriptor>) -> wasmtime::Result<()> {
-        self.files.open = self.files.open.saturating_sub(1);
+        self.files.close();
         HostDescriptor::drop(&mut self.wasi, fd)
     }
 
     // What follows changes nothing and goes straight through.
 
-    fn read_via_stream(&mut self, fd: Resource<Descriptor>, offset: types::Filesize) -> FsResult<Resource<DynInputStream>> {
+    fn read_via_stream(
+        &mut self,
+        fd: Resource<Descriptor>,
+        offset: types::Filesize,
+    ) -> FsResult<Resource<DynInputStream>> {
         self.wasi.read_via_stream(fd, offset)
     }
 
@@ -481,7 +369,12 @@ impl HostDescriptor for Guarded<'_> {
         self.wasi.get_type(fd).await
     }
 
-    async fn read(&mut self, fd: Resource<Descriptor>, length: types::Filesize, offset: types::Filesize) -> FsResult<(Vec<u8>, bool)> {
+    async fn read(
+        &mut self,
+        fd: Resource<Descriptor>,
+        length: types::Filesize,
+        offset: types::Filesize,
+    ) -> FsResult<(Vec<u8>, bool)> {
         self.wasi.read(fd, length, offset).await
     }
 
@@ -493,7 +386,12 @@ impl HostDescriptor for Guarded<'_> {
         self.wasi.stat(fd).await
     }
 
-    async fn stat_at(&mut self, fd: Resource<Descriptor>, path_flags: PathFlags, path: String) -> FsResult<types::DescriptorStat> {
+    async fn stat_at(
+        &mut self,
+        fd: Resource<Descriptor>,
+        path_flags: PathFlags,
+        path: String,
+    ) -> FsResult<types::DescriptorStat> {
         self.wasi.stat_at(fd, path_flags, path).await
     }
 
