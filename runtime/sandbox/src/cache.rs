@@ -154,6 +154,3 @@ fn random() -> Result<[u8; 32], CacheError> {
     getrandom::fill(&mut bytes).map_err(|error| CacheError::Io { what: "randomness", error: error.into() })?;
     Ok(bytes)
 }
-
-#[cfg(test)]
-mod tests;
