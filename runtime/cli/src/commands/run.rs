@@ -12,6 +12,7 @@ use palisade_agent::{
 };
 use palisade_catalog::Definition;
 use serde_json::json;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
     Exit,
@@ -86,7 +87,11 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let timeline = if arguments.quiet { Timeline::silent() } else { Timeline::on(terminal) };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let (canceller, cancellation) = cancellation();
-    runtime.spawn(cancel_on_interrupt(canceller));
+    let interrupts = {
+        let _runtime = runtime.enter();
+        signal(SignalKind::interrupt())?
+    };
+    runtime.spawn(cancel_on_interrupt(interrupts, canceller));
     let agent = &definition.agent;
     let mut run = Run::new(agent, provider.as_ref(), &equipped.toolbox, &timeline, cancellation, Transcript::new());
     let outcome = runtime.block_on(run.answer(&task));
@@ -223,10 +228,10 @@ fn remedy(spent: Spent) -> &'static str {
 }
 
 /// The first Ctrl-C ends the run, the second the program.
-async fn cancel_on_interrupt(canceller: Canceller) {
-    if tokio::signal::ctrl_c().await.is_ok() {
+async fn cancel_on_interrupt(mut interrupts: Signal, canceller: Canceller) {
+    if interrupts.recv().await.is_some() {
         canceller.cancel();
-        if tokio::signal::ctrl_c().await.is_ok() {
+        if interrupts.recv().await.is_some() {
             exit_at_once();
         }
     }

@@ -4,6 +4,8 @@ mod call;
 mod inspect;
 mod source;
 
+use std::collections::BTreeSet;
+
 use anyhow::bail;
 use palisade_catalog::BuiltIn;
 use palisade_sandbox::{Description, Import};
@@ -124,8 +126,11 @@ fn print_imports(imports: &[Import], terminal: &Terminal) -> anyhow::Result<()> 
         let needs: Vec<&str> = import.capabilities.iter().map(|capability| capability.name()).collect();
         terminal.line(&fact("imports", &format!("{} → {}", import.name, needs.join(" or "))))?;
     }
-    for import in plain {
-        terminal.line(&fact("imports", &format!("{} → no authority", import.name)))?;
+    // Of plain WASI, which every guest has, the packages are enough.
+    let packages: BTreeSet<&str> = plain.iter().filter_map(|import| import.name.split('/').next()).collect();
+    if !packages.is_empty() {
+        let packages: Vec<&str> = packages.into_iter().collect();
+        terminal.line(&fact("imports", &format!("{} → no authority", packages.join(", "))))?;
     }
     Ok(())
 }
