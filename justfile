@@ -36,7 +36,8 @@ prove *ARGS: _palisade
 
 # Measure, side by side; writes docs/benchmarks.md
 bench *ARGS: _target
-    cargo run --release --quiet -p palisade-bench -- {{ARGS}}
+    cargo build
+    target/debug/palisade-bench {{ARGS}}
 
 # Build the guests alone, as components below target/guests
 guests: _target

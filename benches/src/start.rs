@@ -19,7 +19,7 @@ use crate::{
 pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     let here = std::env::current_exe()?.parent().map(Path::to_owned).context("no folder")?;
     let (palisade, empty) = (here.join("palisade"), here.join("empty"));
-    anyhow::ensure!(palisade.exists() && empty.exists(), "build the workspace first: cargo build --release");
+    anyhow::ensure!(palisade.exists() && empty.exists(), "build the workspace first: cargo build");
     let mut contenders: [Contender<'_>; 3] = [
         Box::new(|| call(&palisade, "think", r#"{"thought":"x"}"#)),
         Box::new(|| call(&palisade, "grep", r#"{"pattern":"x","path":"benches/Cargo.toml"}"#)),
