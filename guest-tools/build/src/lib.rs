@@ -76,10 +76,9 @@ pub fn build(workspace: &Path, guests: &Guests<'_>) -> Result<Vec<Built>, String
     let out = folder.join(TARGET).join(PROFILE);
     let built = |name: &str, wasm: PathBuf| Built { name: name.to_owned(), wasm };
     Ok(match guests {
-        Guests::Packages { prefix, names } => names
-            .iter()
-            .map(|name| built(name, out.join(format!("{prefix}{name}.wasm").replace('-', "_"))))
-            .collect(),
+        Guests::Packages { prefix, names } => {
+            names.iter().map(|name| built(name, out.join(format!("{prefix}{name}.wasm").replace('-', "_")))).collect()
+        }
         Guests::Examples { names, .. } => {
             names.iter().map(|name| built(name, out.join("examples").join(format!("{name}.wasm")))).collect()
         }

@@ -68,7 +68,8 @@ impl BuiltIn {
 
     /// What it says of itself.
     pub fn description(&self) -> Description {
-        let StaticDescription { name, description, input_schema, capabilities, read_only, idempotent } = self.description;
+        let StaticDescription { name, description, input_schema, capabilities, read_only, idempotent } =
+            self.description;
         Description {
             name: name.to_owned(),
             description: description.to_owned(),

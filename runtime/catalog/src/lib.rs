@@ -5,10 +5,10 @@
 
 mod builtin;
 mod definition;
-mod registry;
 mod equip;
-mod tool;
 pub mod prove;
+mod registry;
+mod tool;
 
 pub use builtin::BuiltIn;
 pub use definition::{Definition, DefinitionError};

@@ -155,7 +155,12 @@ fn run(engine: &Engine, definition: &Definition, attempt: &Attempt) -> Result<Ve
     Ok(verdict(ending, how))
 }
 
-fn link(engine: &Engine, definition: &Definition, probe: &LinkProbe, tried: &'static str) -> Result<Verdict, ProveError> {
+fn link(
+    engine: &Engine,
+    definition: &Definition,
+    probe: &LinkProbe,
+    tried: &'static str,
+) -> Result<Verdict, ProveError> {
     let verdict = |ending, how| Verdict { attempt: probe.name, tried, ending, how };
     if probe.name == "probe-borrow" && definition.agent.tools.iter().any(|tool| tool == "write") {
         return Ok(verdict(Ending::Granted, "the agent has this tool".to_owned()));

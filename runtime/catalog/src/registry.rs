@@ -17,8 +17,7 @@ pub struct UnknownAgent {
     pub known: Vec<String>,
 }
 
-const BUILT_IN: [&str; 2] =
-    [include_str!("../../../agents/explore.md"), include_str!("../../../agents/general.md")];
+const BUILT_IN: [&str; 2] = [include_str!("../../../agents/explore.md"), include_str!("../../../agents/general.md")];
 
 impl Registry {
     /// The agents that are part of this program.

@@ -88,7 +88,10 @@ impl FromStr for Capability {
     type Err = UnknownCapability;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|capability| capability.name() == name).ok_or_else(|| UnknownCapability(name.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|capability| capability.name() == name)
+            .ok_or_else(|| UnknownCapability(name.to_owned()))
     }
 }
 

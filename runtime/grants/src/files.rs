@@ -109,12 +109,18 @@ impl FilesGrant {
             Some(Access::Read) => Err(Self::denial(
                 path,
                 "the folder is granted read-only".to_owned(),
-                format!("`grants: {{ files: {{ \"{}\": read-write }} }}` in the agent's definition would allow it", folder_of(path)),
+                format!(
+                    "`grants: {{ files: {{ \"{}\": read-write }} }}` in the agent's definition would allow it",
+                    folder_of(path)
+                ),
             )),
             None => Err(Self::denial(
                 path,
                 "the folder is not granted".to_owned(),
-                format!("`grants: {{ files: {{ \"{}\": read-write }} }}` in the agent's definition would allow it", folder_of(path)),
+                format!(
+                    "`grants: {{ files: {{ \"{}\": read-write }} }}` in the agent's definition would allow it",
+                    folder_of(path)
+                ),
             )),
         }
     }

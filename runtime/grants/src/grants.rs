@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn nothing_asked_is_nothing_given() {
-        let agent = Grants { files: FilesGrant::workspace(Access::ReadWrite), storage: Some(StorageGrant { bytes: 1 }) };
+        let agent =
+            Grants { files: FilesGrant::workspace(Access::ReadWrite), storage: Some(StorageGrant { bytes: 1 }) };
         assert_eq!(agent.narrow(&Grants::asking(&BTreeSet::new())), Grants::default());
     }
 }

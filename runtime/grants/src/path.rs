@@ -69,8 +69,7 @@ impl WorkspacePath {
 
     /// Whether `self` is `above` or lies below it. `proj-secret` does not lie below `proj`.
     pub fn is_within(&self, above: &Self) -> bool {
-        above.is_root()
-            || self.0.strip_prefix(&above.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        above.is_root() || self.0.strip_prefix(&above.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 

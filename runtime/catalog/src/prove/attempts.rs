@@ -26,10 +26,18 @@ pub(crate) enum Expect {
     Cut,
 }
 
-const fn attempt(name: &'static str, tried: &'static str, deed: &'static str, path: &'static str, to: &'static str, expect: Expect) -> Attempt {
+const fn attempt(
+    name: &'static str,
+    tried: &'static str,
+    deed: &'static str,
+    path: &'static str,
+    to: &'static str,
+    expect: Expect,
+) -> Attempt {
     Attempt { name, tried, deed, path, to, expect }
 }
 
+#[rustfmt::skip] // A table: one line each.
 pub(crate) const ATTEMPTS: &[Attempt] = &[
     attempt("write", "create a file in the workspace", "write", "new.txt", "", Expect::NoChange),
     attempt("overwrite", "replace a file's content", "write", "{own}", "", Expect::NoChange),
