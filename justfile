@@ -35,7 +35,7 @@ prove *ARGS: _palisade
     @{{palisade}} prove "$@"
 
 # Measure, side by side; writes docs/benchmarks.md
-bench *ARGS: _target
+bench *ARGS: _target _ripgrep
     cargo build
     target/debug/palisade-bench {{ARGS}}
 
@@ -55,3 +55,6 @@ _nextest:
 _checkers:
     @cargo deny --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-deny
     @typos --version >/dev/null 2>&1 || cargo install --quiet --locked typos-cli
+
+_ripgrep:
+    @rg --version >/dev/null 2>&1 || cargo install --quiet --locked ripgrep

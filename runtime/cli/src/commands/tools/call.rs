@@ -62,7 +62,9 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let assembly = Assembly::start(settings, terminal)?;
     let (tool, report) = match link(&source, &assembly, definition, &workspace)? {
         Ok((tool, scope)) => {
-            let report = scope.call_here(&tool, &input, &call(arguments.json, *terminal));
+            // On the sandbox's own thread, so that even a call stuck in the kernel comes back.
+            let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+            let report = runtime.block_on(scope.call(&tool, input, call(arguments.json, *terminal)));
             (tool, report)
         }
         Err(refusal) => (source.name(), refused(refusal)),
