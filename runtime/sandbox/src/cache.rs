@@ -56,7 +56,9 @@ impl ArtifactCache {
     /// Looks an entry up. Anything but a sound entry is as good as none.
     pub fn find(&self, engine: &Engine, digest: [u8; 32]) -> Option<Artifact> {
         let mut options = OpenOptions::new();
-        options.read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+        // Opening a pipe waits for its writer unless told not to.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.read(true).custom_flags(flags.bits().cast_signed());
         let mut file = self.entries.open_with(name(engine, &digest), &options).ok()?;
         let meta = file.metadata().ok()?;
         if !meta.is_file() || meta.len() > MAX_ENTRY {
