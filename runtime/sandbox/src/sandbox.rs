@@ -258,6 +258,8 @@ async fn run(tool: &LinkedTool, host: Host, ask: Ask<'_>) -> Ended {
         () = tokio::time::sleep_until(deadline.into()) => Err(wasmtime::Error::from(Stop::Deadline)),
         () = call.cancelled() => Err(wasmtime::Error::from(Stop::Cancelled)),
     };
+    // Whoever cancelled does not want the result, even if it was there before the guest noticed.
+    let outcome = if call.is_cancelled() { Err(Stop::Cancelled.into()) } else { outcome };
     let mut host = store.into_data();
     if let Some(denial) = host.files.refused_write() {
         Host::deny(&mut host.denials, denial);
