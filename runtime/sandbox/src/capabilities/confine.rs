@@ -73,7 +73,7 @@ impl Place {
     }
 
     /// What the last name links to, if it is a link.
-    fn link_target(&self) -> Result<Option<String>, ErrorCode> {
+    pub(crate) fn link_target(&self) -> Result<Option<String>, ErrorCode> {
         match rustix::fs::readlinkat(self.directory.as_fd(), self.name.as_str(), Vec::new()) {
             Ok(target) => target.into_string().map(Some).map_err(|_| ErrorCode::IllegalByteSequence),
             Err(Errno::INVAL | Errno::NOENT) => Ok(None),

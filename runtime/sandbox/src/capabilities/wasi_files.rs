@@ -226,6 +226,9 @@ impl HostDescriptor for Guarded<'_> {
     ) -> FsResult<()> {
         let old = self.permit(&fd, &old_path, LastLink::Keep, Change::Move)?;
         let new = self.permit(&new_fd, &new_path, LastLink::Keep, Change::Move)?;
+        if let Some(target) = old.link_target()? {
+            self.permit_link(&new, &target)?;
+        }
         keep_mode(&old, &new);
         let (from, to) = (self.lend(&old)?, self.lend(&new)?);
         let done = self.wasi.rename_at(borrow(&from), old.name, borrow(&to), new.name).await;
@@ -246,6 +249,9 @@ impl HostDescriptor for Guarded<'_> {
     ) -> FsResult<()> {
         let old = self.permit(&fd, &old_path, LastLink::Keep, Change::Write)?;
         let new = self.permit(&new_fd, &new_path, LastLink::Keep, Change::Write)?;
+        if let Some(target) = old.link_target()? {
+            self.permit_link(&new, &target)?;
+        }
         self.create()?;
         let (from, to) = (self.lend(&old)?, self.lend(&new)?);
         let done = self.wasi.link_at(borrow(&from), path_flags, old.name, borrow(&to), new.name).await;
@@ -257,18 +263,7 @@ impl HostDescriptor for Guarded<'_> {
     /// The guest could not follow a link out of its folder, but an unconfined program could.
     async fn symlink_at(&mut self, fd: Resource<Descriptor>, target: String, path: String) -> FsResult<()> {
         let place = self.permit(&fd, &path, LastLink::Keep, Change::Write)?;
-        if place.resolve(&target).is_none() {
-            Host::deny(
-                self.denials,
-                Denial {
-                    capability: Capability::FsWrite,
-                    asked: format!("a link at {}", place.path),
-                    rule: "it would lead out of the workspace".to_owned(),
-                    remedy: "link to a relative path inside the workspace".to_owned(),
-                },
-            );
-            return Err(ErrorCode::NotPermitted.into());
-        }
+        self.permit_link(&place, &target)?;
         self.create()?;
         let lent = self.lend(&place)?;
         let done = self.wasi.symlink_at(borrow(&lent), target, place.name).await;
@@ -437,6 +432,20 @@ impl Guarded<'_> {
         let opened = self.wasi.open_at(borrow(&lent), PathFlags::empty(), place.name, open_flags, flags).await;
         self.take_back(lent)?;
         opened
+    }
+
+    /// Refuses a link that would lead out of the workspace from this place.
+    fn permit_link(&mut self, place: &Place, target: &str) -> FsResult<()> {
+        if place.resolve(target).is_some() {
+            return Ok(());
+        }
+        let denial = Denial {
+            capability: Capability::FsWrite,
+            asked: format!("a link at {}", place.path),
+            rule: "it would lead out of the workspace".to_owned(),
+            remedy: "link to a relative path inside the workspace".to_owned(),
+        };
+        Err(self.refuse_as(denial, ErrorCode::NotPermitted))
     }
 
     /// Puts a counter around a stream that writes to a file.
