@@ -225,20 +225,25 @@ pub(crate) fn config() -> Config {
 /// and asking the kernel which were touched keeps calls off the process's memory lock, so that
 /// they scale with cores.
 fn pool(settings: Settings) -> PoolingAllocationConfig {
+    // There is as much of everything as all slots together can take, so that no guest takes what
+    // another needs.
+    const INSTANCES: u32 = 16;
+    const MEMORIES: u32 = 2;
+    const TABLES: u32 = 8;
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(settings.slots)
-        .total_core_instances(settings.slots.saturating_mul(4))
-        .total_memories(settings.slots)
-        .total_tables(settings.slots.saturating_mul(2))
+        .total_core_instances(settings.slots.saturating_mul(INSTANCES))
+        .total_memories(settings.slots.saturating_mul(MEMORIES))
+        .total_tables(settings.slots.saturating_mul(TABLES))
         .total_stacks(settings.slots)
         .max_unused_warm_slots(settings.slots)
         .max_memory_size(settings.memory)
         .table_elements(100_000)
         .max_core_instance_size(1 << 20)
         .max_component_instance_size(1 << 20)
-        .max_core_instances_per_component(32)
-        .max_memories_per_component(4)
-        .max_tables_per_component(16)
+        .max_core_instances_per_component(INSTANCES)
+        .max_memories_per_component(MEMORIES)
+        .max_tables_per_component(TABLES)
         .max_tables_per_module(4)
         .linear_memory_keep_resident(2 << 20)
         .table_keep_resident(2 << 20)
