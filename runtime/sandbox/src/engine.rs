@@ -14,6 +14,7 @@ use std::{
 use tokio::sync::Semaphore;
 use wasmtime::{
     Config, Enabled, EngineWeak, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmFeatures,
+    component::Linker,
 };
 
 use crate::{Failure, Limits, bindings::ToolPre, component::Digest, host::Host, scope::Shape};
@@ -64,6 +65,8 @@ struct Inner {
     runtime: Option<tokio::runtime::Runtime>,
     /// Components linked to what a grant shape holds. Agents with the same shape share them.
     linked: Mutex<HashMap<(Digest, Shape), ToolPre<Host>>>,
+    /// The linkers of those shapes.
+    linkers: Mutex<HashMap<Shape, Arc<Linker<Host>>>>,
 }
 
 /// Time between two looks at whether a guest must stop.
@@ -96,6 +99,7 @@ impl Engine {
                 waiting: AtomicUsize::new(0),
                 runtime: Some(runtime),
                 linked: Mutex::default(),
+                linkers: Mutex::default(),
             }),
         })
     }
@@ -125,6 +129,7 @@ impl Engine {
     #[doc(hidden)]
     pub fn forget_links(&self) {
         self.inner.linked.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.inner.linkers.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     pub(crate) fn wasm(&self) -> &wasmtime::Engine {
@@ -165,6 +170,21 @@ impl Engine {
 
     fn busy(&self) -> Failure {
         Failure::Busy { slots: self.inner.settings.slots, queue: self.inner.settings.queue }
+    }
+
+    /// Finds the linker of a shape, or makes it.
+    pub(crate) fn linker(
+        &self,
+        shape: &Shape,
+        make: impl FnOnce() -> wasmtime::Result<Linker<Host>>,
+    ) -> wasmtime::Result<Arc<Linker<Host>>> {
+        let mut linkers = self.inner.linkers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(linker) = linkers.get(shape) {
+            return Ok(Arc::clone(linker));
+        }
+        let linker = Arc::new(make()?);
+        linkers.insert(shape.clone(), Arc::clone(&linker));
+        Ok(linker)
     }
 
     /// Finds a component linked to a shape, or links it.

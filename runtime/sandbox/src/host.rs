@@ -8,7 +8,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::{
     Limits,
-    capabilities::{progress::Progress, storage::StorageSpace, preopens::Files},
+    capabilities::{preopens::Files, progress::Progress, storage::StorageSpace, trail::Trail},
     meter::Meter,
     output::Sink,
     sandbox::Call,
@@ -21,6 +21,7 @@ pub(crate) struct Host {
     pub(crate) table: ResourceTable,
     pub(crate) meter: Meter,
     pub(crate) files: Files,
+    pub(crate) trail: Trail,
     pub(crate) storage: Option<StorageSpace>,
     pub(crate) progress: Option<Arc<dyn Progress>>,
     /// The tools of the agent that this guest works for.

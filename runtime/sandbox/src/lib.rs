@@ -29,6 +29,7 @@ mod capabilities {
     pub(crate) mod progress;
     pub(crate) mod storage;
     pub(crate) mod toolbox;
+    pub(crate) mod trail;
     pub(crate) mod wasi_files;
 }
 

@@ -13,10 +13,13 @@ use crate::{
     Compiled, Description, Engine, Failure, Limits, Storage, Workspace, WorkspaceError,
     bindings::{ToolPre, exports},
     capabilities::{
-        base, files, progress, storage,
-        storage::StorageSpace,
-        toolbox, wasi_files,
+        base, files,
         preopens::{Files, Preopens},
+        progress, storage,
+        storage::StorageSpace,
+        toolbox,
+        trail::Trail,
+        wasi_files,
     },
     engine,
     host::{self, Host},
@@ -206,7 +209,8 @@ impl Scope {
 
     fn link(&self, tool: &Compiled, shape: Shape) -> Result<ToolPre<Host>, Failure> {
         self.engine.linked((tool.digest(), shape), |shape| {
-            let linker = linker(&self.engine, shape).map_err(|error| Failure::Host { reason: format!("{error:#}") })?;
+            let linker = self.engine.linker(shape, || linker(&self.engine, shape));
+            let linker = linker.map_err(|error| Failure::Host { reason: format!("{error:#}") })?;
             let pre = linker.instantiate_pre(&tool.component);
             let pre = pre.and_then(ToolPre::new);
             pre.map_err(|error| Failure::BadComponent { reason: format!("it cannot be linked: {error:#}") })
@@ -227,6 +231,7 @@ impl LinkedTool {
             table,
             meter: Meter::new(self.limits),
             files,
+            trail: Trail::default(),
             storage: self.storage.clone(),
             progress: call.progress(),
             tools: Arc::clone(tools),

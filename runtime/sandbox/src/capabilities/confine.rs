@@ -9,8 +9,10 @@ use std::{
     fs::File,
     io,
     os::fd::{AsFd as _, OwnedFd},
+    path::{Component, PathBuf},
 };
 
+use cap_std::fs::Dir;
 use palisade_grants::WorkspacePath;
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags},
@@ -38,6 +40,8 @@ pub(crate) enum LastLink {
 
 /// More links than this in a row are a loop.
 const MAX_LINKS: usize = 16;
+/// A directory with more entries than this is not moved nearer to the root.
+const MAX_MOVED: usize = 10_000;
 
 impl Place {
     /// Finds the place that `path` means, seen from an open directory inside the workspace.
@@ -96,6 +100,33 @@ impl Place {
         let above = self.path.parts().take(self.depth - up);
         let parts: Vec<&str> = above.chain(parts[up..].iter().copied()).collect();
         Some(if parts.is_empty() { ".".to_owned() } else { parts.join("/") })
+    }
+
+    /// Whether a directory here holds a link, at any depth, that would lead out of the workspace
+    /// after a move to `new`. Too many entries to look at count as yes.
+    pub(crate) fn would_lead_out(&self, new: &Self) -> bool {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        if new.depth >= self.depth {
+            return false;
+        }
+        let Ok(top) = open_beneath(self.directory.as_fd(), &self.name, flags) else { return false };
+        let top = Dir::from_std_file(top.into());
+        let (mut waiting, mut left) = (vec![(PathBuf::from("."), new.depth + 1)], MAX_MOVED);
+        while let Some((folder, depth)) = waiting.pop() {
+            let Ok(entries) = top.read_dir(&folder) else { return true };
+            for entry in entries {
+                let Ok((path, kind)) = entry.and_then(|entry| Ok((folder.join(entry.file_name()), entry.file_type()?))) else {
+                    return true;
+                };
+                let rises = |target: PathBuf| target.components().filter(|part| *part == Component::ParentDir).count();
+                if kind.is_symlink() && top.read_link_contents(&path).map_or(usize::MAX, rises) > depth || left == 0 {
+                    return true;
+                }
+                waiting.extend(kind.is_dir().then_some((path, depth + 1)));
+                left -= 1;
+            }
+        }
+        false
     }
 
     /// The permission bits of the regular file that is there.

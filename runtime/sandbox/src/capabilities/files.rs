@@ -1,10 +1,12 @@
 //! `palisade:host/files`: reading in few, large steps, through the guest's own preopens.
 
-use std::{fs::File, io::Read as _, os::unix::fs::FileExt as _, sync::Arc, time::UNIX_EPOCH};
+use std::{fs::File, io::Read as _, os::fd::OwnedFd, sync::Arc};
 
-use cap_std::fs::{Dir, FileType};
 use palisade_grants::{BadPath, WorkspacePath};
-use rustix::fs::OFlags;
+use rustix::{
+    fs::{AtFlags, FileType, OFlags, SeekFrom},
+    io::Errno,
+};
 use wasmtime::component::{HasSelf, Linker};
 
 use crate::{bindings::files, host::Host, workspace::open_beneath};
@@ -23,47 +25,61 @@ type Answer<T> = wasmtime::Result<Result<T, files::Error>>;
 
 impl files::Host for Host {
     fn list(&mut self, path: String) -> Answer<files::Listing> {
-        Ok(self.find(&path).and_then(|(dir, path)| list(&dir, &path)))
+        Ok(self.open(&path, OFlags::RDONLY | OFlags::DIRECTORY).and_then(|directory| {
+            let directory = Arc::new(directory);
+            if let Ok(path) = WorkspacePath::parse(&path) {
+                self.trail.step(path, Arc::clone(&directory));
+            }
+            list(&directory)
+        }))
     }
 
     fn stat(&mut self, path: String) -> Answer<files::Status> {
-        Ok(self.find(&path).and_then(|(dir, path)| stat(&dir, &path)))
+        Ok(self.open(&path, OFlags::PATH | OFlags::NOFOLLOW).and_then(|file| stat(&file)))
     }
 
     fn read(&mut self, path: String, offset: u64, length: u32) -> Answer<files::Chunk> {
-        Ok(self.find(&path).and_then(|(dir, path)| read(&dir, &path, offset, length.min(MAX_READ))))
+        // Opening a pipe waits for its writer unless told not to.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        Ok(self.open(&path, flags).and_then(|file| read(&File::from(file), offset, length.min(MAX_READ))))
     }
 }
 
 impl Host {
-    /// Finds the preopen that a path lies in, and the path below it.
-    fn find(&self, path: &str) -> Result<(Arc<Dir>, String), files::Error> {
-        let path = match WorkspacePath::parse(path) {
+    /// Opens what a path means, from the nearest directory on the trail or from its preopen. The
+    /// kernel keeps it below either.
+    fn open(&mut self, text: &str, flags: OFlags) -> Result<OwnedFd, files::Error> {
+        let path = match WorkspacePath::parse(text) {
             Ok(path) => path,
-            // The kernel decides where `..` leads; it must stay below the preopen.
+            // The kernel decides where `..` leads; it must stay below the workspace's preopen.
             Err(BadPath::Parent(_)) => {
-                return self
-                    .files
-                    .preopen(&WorkspacePath::ROOT)
-                    .map(|(dir, _)| (dir, path.to_owned()))
-                    .ok_or_else(outside);
+                let (directory, _) = self.files.preopen(&WorkspacePath::ROOT).ok_or_else(outside)?;
+                return Ok(open_beneath(&*directory, text, flags)?);
             }
             Err(error) => return Err(files::Error::Denied(error.to_string())),
         };
-        let (dir, below) = self.files.preopen(&path).ok_or_else(outside)?;
-        Ok((dir, if below.is_empty() { ".".to_owned() } else { below }))
+        let (directory, below) = self.files.preopen(&path).ok_or_else(outside)?;
+        let opened = self.trail.open(&path, flags).unwrap_or_else(|| open_beneath(&*directory, below, flags));
+        Ok(opened?)
     }
 }
 
-fn list(dir: &Dir, path: &str) -> Result<files::Listing, files::Error> {
+fn list(directory: &OwnedFd) -> Result<files::Listing, files::Error> {
     let mut listing = files::Listing { entries: Vec::new(), unnameable: 0 };
-    for entry in dir.read_dir(path)? {
+    for entry in rustix::fs::Dir::read_from(directory)? {
         let entry = entry?;
         if listing.entries.len() >= MAX_ENTRIES {
             return Err(files::Error::Failed(format!("the directory has more than {MAX_ENTRIES} entries")));
         }
-        match entry.file_name().into_string() {
-            Ok(name) => listing.entries.push(files::Entry { name, kind: entry.file_type()?.into() }),
+        match entry.file_name().to_str() {
+            Ok("." | "..") => {}
+            Ok(name) => {
+                let kind = match entry.file_type() {
+                    FileType::Unknown => look(directory, name)?,
+                    known => known,
+                };
+                listing.entries.push(files::Entry { name: name.to_owned(), kind: kind.into() });
+            }
             Err(_) => listing.unnameable += 1,
         }
     }
@@ -71,20 +87,23 @@ fn list(dir: &Dir, path: &str) -> Result<files::Listing, files::Error> {
     Ok(listing)
 }
 
-fn stat(dir: &Dir, path: &str) -> Result<files::Status, files::Error> {
-    let meta = dir.symlink_metadata(path)?;
-    let modified = meta.modified().ok().and_then(|time| time.into_std().duration_since(UNIX_EPOCH).ok());
+/// Some file systems do not tell the kind of an entry with its name.
+fn look(directory: &OwnedFd, name: &str) -> Result<FileType, Errno> {
+    let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(FileType::from_raw_mode(stat.st_mode))
+}
+
+fn stat(file: &OwnedFd) -> Result<files::Status, files::Error> {
+    let stat = rustix::fs::fstat(file)?;
+    let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
     Ok(files::Status {
-        kind: meta.file_type().into(),
-        size: meta.len(),
-        modified: modified.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        kind: FileType::from_raw_mode(stat.st_mode).into(),
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        modified: seconds.saturating_mul(1000).saturating_add(stat.st_mtime_nsec / 1_000_000),
     })
 }
 
-fn read(dir: &Dir, path: &str, offset: u64, length: u32) -> Result<files::Chunk, files::Error> {
-    // Opening a pipe waits for its writer unless told not to.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = File::from(open_beneath(dir, path, flags).map_err(std::io::Error::from)?);
+fn read(file: &File, offset: u64, length: u32) -> Result<files::Chunk, files::Error> {
     let meta = file.metadata()?;
     if meta.is_dir() {
         return Err(files::Error::IsADirectory);
@@ -94,21 +113,11 @@ fn read(dir: &Dir, path: &str, offset: u64, length: u32) -> Result<files::Chunk,
     }
     let size = meta.len();
     let left = size.saturating_sub(offset).min(u64::from(length));
-    let wanted = usize::try_from(left).unwrap_or(0);
-    let mut bytes = Vec::with_capacity(wanted);
-    if offset == 0 {
-        (&file).take(left).read_to_end(&mut bytes)?;
-    } else {
-        bytes.resize(wanted, 0);
-        let mut filled = 0;
-        while filled < bytes.len() {
-            match file.read_at(&mut bytes[filled..], offset + filled as u64)? {
-                0 => break,
-                read => filled += read,
-            }
-        }
-        bytes.truncate(filled);
+    let mut bytes = Vec::with_capacity(usize::try_from(left).unwrap_or(0));
+    if offset > 0 {
+        rustix::fs::seek(file, SeekFrom::Start(offset))?;
     }
+    file.take(left).read_to_end(&mut bytes)?;
     Ok(files::Chunk { bytes, size })
 }
 
@@ -130,6 +139,12 @@ impl From<FileType> for files::Kind {
     }
 }
 
+impl From<Errno> for files::Error {
+    fn from(error: Errno) -> Self {
+        std::io::Error::from(error).into()
+    }
+}
+
 /// What lies outside gives the same answer whether it exists or not.
 impl From<std::io::Error> for files::Error {
     fn from(error: std::io::Error) -> Self {
@@ -142,7 +157,7 @@ impl From<std::io::Error> for files::Error {
                 Self::Denied("the path leads out of the granted folders, or the file is not readable".to_owned())
             }
             ErrorKind::InvalidInput | ErrorKind::InvalidFilename => Self::Failed("not a valid file name".to_owned()),
-            _ if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => Self::NotAFile,
+            _ if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => Self::NotAFile,
             kind => Self::Failed(kind.to_string()),
         }
     }

@@ -2,7 +2,6 @@
 
 use std::{fs::File, sync::Arc};
 
-use cap_std::fs::Dir as CapDir;
 use palisade_grants::{Access, Capability, Denial, FilesGrant, WorkspacePath};
 use wasmtime_wasi::{FsPerms, OpenMode, filesystem::Dir};
 
@@ -23,10 +22,7 @@ pub(crate) struct Preopen {
     path: WorkspacePath,
     /// What the guest calls it.
     pub(crate) name: Arc<str>,
-    /// For `wasi:filesystem`.
     pub(crate) wasi: Dir,
-    /// The same directory for `palisade:host/files`.
-    reading: Arc<CapDir>,
 }
 
 /// One guest's files: its preopens and what it has used up.
@@ -52,11 +48,9 @@ impl Preopens {
         let mut folders = Vec::new();
         for (path, fd) in workspace.open_granted(grant)? {
             let file = File::from(fd);
-            let reading = CapDir::from_std_file(file.try_clone().map_err(|error| failed(&path, error))?);
             folders.push(Preopen {
                 name: path.to_string().into(),
                 wasi: Dir::new(file, FsPerms::ReadOnly, OpenMode::READ, true),
-                reading: Arc::new(reading),
                 path,
             });
         }
@@ -96,11 +90,11 @@ impl Files {
     }
 
     /// The preopen that a path lies in, and the path below it.
-    pub(crate) fn preopen(&self, path: &WorkspacePath) -> Option<(Arc<CapDir>, String)> {
+    pub(crate) fn preopen<'path>(&self, path: &'path WorkspacePath) -> Option<(Arc<File>, &'path str)> {
         let folders = self.preopens.folders.iter().filter(|folder| path.is_within(&folder.path));
         let folder = folders.max_by_key(|folder| folder.path.as_str().len())?;
         let below = path.as_str()[folder.path.as_str().len()..].trim_start_matches('/');
-        Some((Arc::clone(&folder.reading), below.to_owned()))
+        Some((Arc::clone(&folder.wasi.dir), below))
     }
 
     pub(crate) fn written(&self) -> u64 {

@@ -228,6 +228,8 @@ impl HostDescriptor for Guarded<'_> {
         let new = self.permit(&new_fd, &new_path, LastLink::Keep, Change::Move)?;
         if let Some(target) = old.link_target()? {
             self.permit_link(&new, &target)?;
+        } else if old.would_lead_out(&new) {
+            return Err(self.refuse_as(leads_out(&new), ErrorCode::NotPermitted));
         }
         keep_mode(&old, &new);
         let (from, to) = (self.lend(&old)?, self.lend(&new)?);
@@ -439,13 +441,7 @@ impl Guarded<'_> {
         if place.resolve(target).is_some() {
             return Ok(());
         }
-        let denial = Denial {
-            capability: Capability::FsWrite,
-            asked: format!("a link at {}", place.path),
-            rule: "it would lead out of the workspace".to_owned(),
-            remedy: "link to a relative path inside the workspace".to_owned(),
-        };
-        Err(self.refuse_as(denial, ErrorCode::NotPermitted))
+        Err(self.refuse_as(leads_out(place), ErrorCode::NotPermitted))
     }
 
     /// Puts a counter around a stream that writes to a file.
@@ -475,6 +471,15 @@ fn keep_mode(old: &Place, new: &Place) {
     if let (Some(replaced), Ok(file)) = (new.mode(), old.open()) {
         // A file system without modes has none to keep.
         let _ = rustix::fs::fchmod(file, replaced);
+    }
+}
+
+fn leads_out(place: &Place) -> Denial {
+    Denial {
+        capability: Capability::FsWrite,
+        asked: format!("a link at {}", place.path),
+        rule: "it would lead out of the workspace".to_owned(),
+        remedy: "link to a relative path inside the workspace".to_owned(),
     }
 }
 
