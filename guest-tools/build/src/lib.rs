@@ -91,7 +91,7 @@ pub fn build(workspace: &Path, guests: &Guests<'_>) -> Result<Vec<Built>, String
 pub fn embed(guests: &[Built], file: &str, type_path: &str, described: bool) -> Result<(), String> {
     let out = PathBuf::from(env::var("OUT_DIR").map_err(|error| format!("OUT_DIR: {error}"))?);
     let engine = Engine::start(Settings::ONE_AGENT).map_err(|error| error.to_string())?;
-    let mut rust = format!("&[\n");
+    let mut rust = "&[\n".to_owned();
     for guest in guests {
         let wasm = fs::read(&guest.wasm).map_err(|error| format!("{}: {error}", guest.wasm.display()))?;
         let (digest, code) = compile(&out, &wasm).map_err(|error| format!("{}: {error}", guest.name))?;

@@ -71,7 +71,7 @@ impl Place {
         }
         let directory = open_beneath(from.as_fd(), parent, OFlags::PATH | OFlags::DIRECTORY).map_err(code)?;
         let above = real_path(root.as_fd(), directory.as_fd()).map_err(|error| io_code(&error))?;
-        let path = WorkspacePath::parse(&format!("{}/{name}", above.as_str()).trim_start_matches('/').to_owned())
+        let path = WorkspacePath::parse(format!("{}/{name}", above.as_str()).trim_start_matches('/'))
             .map_err(|_| ErrorCode::Invalid)?;
         Ok(Self { directory: directory.into(), name: name.to_owned(), path, depth: above.parts().count() })
     }
@@ -115,7 +115,8 @@ impl Place {
         while let Some((folder, depth)) = waiting.pop() {
             let Ok(entries) = top.read_dir(&folder) else { return true };
             for entry in entries {
-                let Ok((path, kind)) = entry.and_then(|entry| Ok((folder.join(entry.file_name()), entry.file_type()?))) else {
+                let Ok((path, kind)) = entry.and_then(|entry| Ok((folder.join(entry.file_name()), entry.file_type()?)))
+                else {
                     return true;
                 };
                 let rises = |target: PathBuf| target.components().filter(|part| *part == Component::ParentDir).count();
