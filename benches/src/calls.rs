@@ -89,7 +89,7 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     report.compare("fresh sandbox + `echo` + drop", ours, "`/bin/true`", program, Ratio::Cheaper, "≥ 10 × cheaper");
     report.compare("fresh sandbox + `echo` + drop", ours, "`python3 -c pass`", python, Ratio::Cheaper, "–");
 
-    throughput(report, &scope, if quick { 300 } else { 1500 })
+    throughput(report, &scope, &floor, if quick { 300 } else { 1500 })
 }
 
 fn spawn(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
@@ -100,24 +100,30 @@ fn spawn(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
 }
 
 /// Calls per second on one thread and on two, in turn.
-fn throughput(report: &mut Report, scope: &Scope, millis: u64) -> anyhow::Result<()> {
-    let mut best: Vec<(f64, f64)> = Vec::new();
-    for _ in 0..5 {
-        best.push((rate(scope, 1, millis)?, rate(scope, 2, millis)?));
+fn throughput(report: &mut Report, scope: &Scope, floor: &Floor, millis: u64) -> anyhow::Result<()> {
+    let ours = scaling(|| echo(scope), millis)?;
+    let bare = scaling(|| floor.call(INPUT).map(drop), millis)?;
+    for (what, (one, two), goal) in [
+        ("calls per second on two cores", ours, "≥ 1.6 ×, aim 1.8 ×"),
+        ("the same, bare wasmtime", bare, "for comparison"),
+    ] {
+        let ratio = format!("{:.2} ×", two / one);
+        report.row(what, &format!("{two:.0}/s"), &format!("on one: {one:.0}/s"), ratio, goal);
     }
-    best.sort_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)));
-    let (one, two) = best.get(best.len() / 2).copied().context("rates")?;
-    report.row(
-        "calls per second on two cores",
-        &format!("{two:.0}/s"),
-        &format!("on one: {one:.0}/s"),
-        format!("{:.2} ×", two / one),
-        "≥ 1.6 ×, aim 1.8 ×",
-    );
     Ok(())
 }
 
-fn rate(scope: &Scope, threads: usize, millis: u64) -> anyhow::Result<f64> {
+/// The rates on one thread and on two, from the round whose ratio is the median.
+fn scaling(call: impl Fn() -> anyhow::Result<()> + Sync, millis: u64) -> anyhow::Result<(f64, f64)> {
+    let mut rounds = Vec::new();
+    for _ in 0..5 {
+        rounds.push((rate(&call, 1, millis)?, rate(&call, 2, millis)?));
+    }
+    rounds.sort_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)));
+    rounds.get(rounds.len() / 2).copied().context("rates")
+}
+
+fn rate(call: &(impl Fn() -> anyhow::Result<()> + Sync), threads: usize, millis: u64) -> anyhow::Result<f64> {
     let barrier = Barrier::new(threads);
     let worker = || -> anyhow::Result<f64> {
         barrier.wait();
@@ -125,7 +131,7 @@ fn rate(scope: &Scope, threads: usize, millis: u64) -> anyhow::Result<f64> {
         let mut count = 0_u32;
         while started.elapsed() < Duration::from_millis(millis) {
             for _ in 0..20 {
-                echo(scope)?;
+                call()?;
             }
             count += 20;
         }

@@ -97,5 +97,9 @@ fn conditions() -> String {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown");
-    format!("{cores} cores ({}), Linux {}, optimised build (`opt-level = 3`).", cpu.trim_start_matches([' ', '\t', ':']), kernel.trim())
+    format!(
+        "{cores} cores ({}), Linux {}, optimised build (`opt-level = 3`).",
+        cpu.trim_start_matches([' ', '\t', ':']),
+        kernel.trim()
+    )
 }
