@@ -1,3 +1,6 @@
 //! What end-to-end tests and benchmarks share.
 
 pub mod guests;
+pub mod handmade;
+pub mod memory_storage;
+pub mod world;
