@@ -24,6 +24,7 @@ use crate::{
     capabilities::{
         confine::{LastLink, Place, io_code, is_special},
         preopens::{Files, Preopen},
+        trail::Trail,
     },
     host::Host,
     meter::quota::Metered,
@@ -39,6 +40,7 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
 pub(crate) struct Guarded<'a> {
     wasi: WasiFilesystemCtxView<'a>,
     files: &'a mut Files,
+    trail: &'a mut Trail,
     denials: &'a mut Vec<Denial>,
 }
 
@@ -47,8 +49,8 @@ impl HasData for Guarded<'static> {
 }
 
 fn guarded(host: &mut Host) -> Guarded<'_> {
-    let Host { wasi, table, files, denials, .. } = host;
-    Guarded { wasi: WasiFilesystemCtxView { ctx: wasi.filesystem(), table }, files, denials }
+    let Host { wasi, table, files, trail, denials, .. } = host;
+    Guarded { wasi: WasiFilesystemCtxView { ctx: wasi.filesystem(), table }, files, trail, denials }
 }
 
 /// What a change does to a place.
@@ -77,6 +79,8 @@ impl Guarded<'_> {
             return Err(self.refuse(&asked));
         }
         let place = Place::find(&root, &directory.dir, path, last)?;
+        // After a change a remembered directory may no longer be what its path means.
+        *self.trail = Trail::default();
         let permitted = match change {
             Change::Write => self.files.preopens.grant.permit_write(&place.path),
             Change::Move => self.files.preopens.grant.permit_move(&place.path),
