@@ -1,11 +1,7 @@
 //! Guests against the host: one binary, one module per group of cases.
 //!
 //! The ids in front of the tests (`FS-03`, `RES-07`) are those of the case list of the threat model.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "tests set up and inspect a world of their own"
-)]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests set up and inspect a world of their own")]
 
 mod api;
 mod cache;
