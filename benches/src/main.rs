@@ -1,4 +1,6 @@
 //! `just bench`: every row is a ratio of things measured side by side in this run.
+//!
+//! `just bench calls start idle trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -19,16 +21,27 @@ use anyhow::Context as _;
 use crate::report::Report;
 
 fn main() -> anyhow::Result<()> {
-    let quick = std::env::args().any(|argument| argument == "--quick");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let only: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
+    let wanted = |part: &str| only.is_empty() || only.iter().any(|name| *name == part);
     let mut report = Report::default();
-    calls::measure(&mut report, quick).context("fresh calls")?;
-    start::measure(&mut report, quick).context("process start")?;
-    idle::measure(&mut report, quick).context("live sandboxes")?;
-    trees::measure(&mut report, quick).context("searching a tree")?;
+    if wanted("calls") {
+        calls::measure(&mut report, quick).context("fresh calls")?;
+    }
+    if wanted("start") {
+        start::measure(&mut report, quick).context("process start")?;
+    }
+    if wanted("idle") {
+        idle::measure(&mut report, quick).context("live sandboxes")?;
+    }
+    if wanted("trees") {
+        trees::measure(&mut report, quick).context("searching a tree")?;
+    }
     let text = report.markdown();
     println!("{text}");
-    if quick {
-        eprintln!("--quick: docs/benchmarks.md is left as it is");
+    if quick || !only.is_empty() {
+        eprintln!("not the whole run: docs/benchmarks.md is left as it is");
         return Ok(());
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/benchmarks.md");
