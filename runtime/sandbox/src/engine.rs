@@ -5,13 +5,13 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
-use tokio::sync::Semaphore;
+use tokio::sync::Notify;
 use wasmtime::{
     Config, Enabled, EngineWeak, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmFeatures,
     component::Linker,
@@ -59,8 +59,10 @@ struct Inner {
     wasm: wasmtime::Engine,
     settings: Settings,
     heartbeat: Arc<Heartbeat>,
-    slots: Arc<Semaphore>,
+    /// Slots nobody has. A plain count, because every call takes one and gives it back.
+    free: AtomicU32,
     waiting: AtomicUsize,
+    freed: Notify,
     /// Runs guests on its blocking threads and their timers on its one worker.
     runtime: Option<tokio::runtime::Runtime>,
     /// Components linked to what a grant shape holds. Agents with the same shape share them.
@@ -95,8 +97,9 @@ impl Engine {
                 wasm,
                 settings,
                 heartbeat,
-                slots: Arc::new(Semaphore::new(settings.slots as usize)),
+                free: AtomicU32::new(settings.slots),
                 waiting: AtomicUsize::new(0),
+                freed: Notify::new(),
                 runtime: Some(runtime),
                 linked: Mutex::default(),
                 linkers: Mutex::default(),
@@ -111,7 +114,7 @@ impl Engine {
 
     /// Guests that are alive now.
     pub fn alive(&self) -> usize {
-        (self.inner.settings.slots as usize).saturating_sub(self.inner.slots.available_permits())
+        self.inner.settings.slots.saturating_sub(self.inner.free.load(Ordering::Acquire)) as usize
     }
 
     /// How large this engine was made.
@@ -144,21 +147,27 @@ impl Engine {
     }
 
     /// Takes a slot now or not at all.
-    pub(crate) fn try_slot(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Failure> {
+    pub(crate) fn try_slot(&self) -> Result<Slot, Failure> {
         self.check_clock()?;
-        Arc::clone(&self.inner.slots).try_acquire_owned().map_err(|_| self.busy())
+        let take = |free: u32| free.checked_sub(1);
+        let taken = self.inner.free.fetch_update(Ordering::AcqRel, Ordering::Relaxed, take);
+        taken.map(|_| Slot { engine: self.clone() }).map_err(|_| self.busy())
     }
 
     /// Waits for a slot, unless too many wait already.
-    pub(crate) async fn slot(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Failure> {
+    pub(crate) async fn slot(&self) -> Result<Slot, Failure> {
         if let Ok(slot) = self.try_slot() {
             return Ok(slot);
         }
-        self.check_clock()?;
-        let waiting = Waiting::join(&self.inner.waiting, self.inner.settings.queue).ok_or_else(|| self.busy())?;
-        let slot = Arc::clone(&self.inner.slots).acquire_owned().await;
-        drop(waiting);
-        slot.map_err(|_| self.busy())
+        let _waiting = Waiting::join(&self.inner.waiting, self.inner.settings.queue).ok_or_else(|| self.busy())?;
+        loop {
+            let freed = self.inner.freed.notified();
+            self.check_clock()?;
+            if let Ok(slot) = self.try_slot() {
+                return Ok(slot);
+            }
+            freed.await;
+        }
     }
 
     fn check_clock(&self) -> Result<(), Failure> {
@@ -303,13 +312,28 @@ impl Heartbeat {
     }
 }
 
+/// The right to have one guest alive, given back when dropped.
+pub(crate) struct Slot {
+    engine: Engine,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let inner = &self.engine.inner;
+        inner.free.fetch_add(1, Ordering::SeqCst);
+        if inner.waiting.load(Ordering::SeqCst) > 0 {
+            inner.freed.notify_one();
+        }
+    }
+}
+
 /// A place in the queue, given back when dropped.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
     fn join(count: &'a AtomicUsize, most: usize) -> Option<Self> {
         let place = Self(count);
-        (count.fetch_add(1, Ordering::AcqRel) < most).then_some(place)
+        (count.fetch_add(1, Ordering::SeqCst) < most).then_some(place)
     }
 }
 

@@ -1,11 +1,14 @@
 //! One guest, one call, then gone.
 
 use std::{
+    future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    task::Poll,
     time::{Duration, Instant},
 };
 
@@ -17,6 +20,7 @@ use wasmtime_wasi::I32Exit;
 use crate::{
     Captured, Failure, Limits, Progress,
     bindings::exports,
+    engine::Slot,
     host::Host,
     meter::Refused,
     scope::{self, LinkedTool, Tools},
@@ -203,7 +207,7 @@ fn unless_panicked(tool: &LinkedTool, work: impl Future<Output = Ended>) -> Resu
 #[doc(hidden)]
 pub struct Held {
     _store: Store<Host>,
-    _slot: tokio::sync::OwnedSemaphorePermit,
+    _slot: Slot,
 }
 
 pub(crate) fn hold(tool: &LinkedTool, tools: &Tools) -> Result<Held, Failure> {
@@ -252,11 +256,18 @@ async fn run(tool: &LinkedTool, host: Host, ask: Ask<'_>) -> Ended {
     let (deadline, call) = (host.deadline, host.cancelled.clone());
     let mut store = Store::new(tool.engine.wasm(), host);
     set_limits(&mut store, limits);
-    let outcome = tokio::select! {
-        biased;
-        outcome = answer(tool, &mut store, ask) => outcome,
-        () = tokio::time::sleep_until(deadline.into()) => Err(wasmtime::Error::from(Stop::Deadline)),
-        () = call.cancelled() => Err(wasmtime::Error::from(Stop::Cancelled)),
+    let outcome = {
+        let mut work = pin!(answer(tool, &mut store, ask));
+        match poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await {
+            Poll::Ready(outcome) => outcome,
+            // Only a guest that waits needs a timer; most never do.
+            Poll::Pending => tokio::select! {
+                biased;
+                outcome = work => outcome,
+                () = tokio::time::sleep_until(deadline.into()) => Err(wasmtime::Error::from(Stop::Deadline)),
+                () = call.cancelled() => Err(wasmtime::Error::from(Stop::Cancelled)),
+            },
+        }
     };
     // Whoever cancelled does not want the result, even if it was there before the guest noticed.
     let outcome = if call.is_cancelled() { Err(Stop::Cancelled.into()) } else { outcome };
