@@ -1,6 +1,6 @@
 //! How much a guest may write, create and hold.
 
-use palisade_sandbox::Failure;
+use palisade_sandbox::{Call, Failure};
 use palisade_tests::world::World;
 use serde_json::{Value, json};
 
@@ -118,4 +118,24 @@ fn a_modest_number_of_handles_is_fine() {
     for way in ["files", "directories", "refund", "streams", "orphans", "listings", "pollables", "preopens"] {
         assert_eq!(world.call("hoard", json!({ "way": way, "count": 50 })).outcome, Ok("50".to_owned()), "{way}");
     }
+}
+
+/// FS-17, API-04
+#[test]
+fn having_another_tool_write_does_not_write_more() {
+    let world = World::new().limits(|limits| limits.written = 1000);
+    let scope = world.scope(&["write", "scribe"]);
+    let scribe = |files: u32, bytes: usize| {
+        let input = json!({ "files": files, "bytes": bytes }).to_string();
+        scope.call_here("scribe", &input, &Call::new())
+    };
+    assert_eq!(scribe(9, 100).outcome, Ok("9 files".to_owned()));
+    let report = scribe(20, 100);
+    let Err(Failure::Failed(text)) = &report.outcome else { panic!("{:?}", report.outcome) };
+    assert!(text.starts_with("after 10 files: "), "{text}");
+    assert_eq!(
+        report.denials.iter().map(|denial| denial.asked.as_str()).collect::<Vec<_>>(),
+        ["writing more than 1000 bytes"]
+    );
+    world.works_afterwards();
 }

@@ -71,6 +71,10 @@ struct Inner {
     linkers: Mutex<HashMap<Shape, Arc<Linker<Host>>>>,
 }
 
+/// Threads beyond those that guests run on.
+const WRITERS: usize = 32;
+/// How long a thread without work is kept.
+const IDLE: Duration = Duration::from_secs(1);
 /// Time between two looks at whether a guest must stop.
 const TICK: Duration = Duration::from_millis(10);
 /// A clock that has not ticked for this long is broken, and a guest might run for ever.
@@ -88,7 +92,10 @@ impl Engine {
         heartbeat.start(wasm.weak())?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
-            .max_blocking_threads(usize::try_from(settings.slots).unwrap_or(usize::MAX).max(1))
+            // One for each guest, and some for the files that guests write without waiting: a guest
+            // that waits for such a write must not take the thread that would do it.
+            .max_blocking_threads(settings.slots as usize + WRITERS)
+            .thread_keep_alive(IDLE)
             .thread_name("palisade-sandbox")
             .enable_time()
             .build()?;

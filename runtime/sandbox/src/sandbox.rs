@@ -174,7 +174,8 @@ pub(crate) async fn call_from(caller: &mut Host, tool: &str, input: &str) -> Rep
         return Report::failed(failure);
     }
     let deadline = caller.deadline.min(Instant::now() + linked.limits.call_time);
-    let host = linked.host(&caller.tools, &caller.cancelled, depth, deadline);
+    let mut host = linked.host(&caller.tools, &caller.cancelled, depth, deadline);
+    host.files.quota = Arc::clone(&caller.files.quota);
     run(&linked, host, Ask::Call(input)).await.into_report()
 }
 

@@ -29,8 +29,6 @@ pub(crate) struct Preopen {
 pub(crate) struct Files {
     pub(crate) preopens: Preopens,
     pub(crate) quota: Arc<Quota>,
-    created: u64,
-    most_created: u64,
     open: usize,
     most_open: usize,
 }
@@ -81,9 +79,7 @@ impl Files {
     pub(crate) fn new(preopens: &Preopens, limits: &Limits) -> Self {
         Self {
             preopens: preopens.clone(),
-            quota: Arc::new(Quota::new(limits.written)),
-            created: 0,
-            most_created: limits.created,
+            quota: Arc::new(Quota::new(limits.written, limits.created)),
             open: 0,
             most_open: limits.open_files,
         }
@@ -107,12 +103,8 @@ impl Files {
     }
 
     /// Counts one more file, directory or link.
-    pub(crate) fn create(&mut self) -> Result<(), Denial> {
-        if self.created >= self.most_created {
-            return Err(used_up(format!("creating more than {} files", self.most_created), "files"));
-        }
-        self.created += 1;
-        Ok(())
+    pub(crate) fn create(&self) -> Result<(), Denial> {
+        self.quota.make_file().map_err(|most| used_up(format!("creating more than {most} files"), "files"))
     }
 
     /// Counts one more open file or directory.

@@ -5,7 +5,7 @@
 
 use wasmtime::{StoreContextMut, component::Linker};
 
-use crate::{host::Host, sandbox};
+use crate::{capabilities::trail::Trail, host::Host, sandbox};
 
 pub(crate) fn link(linker: &mut Linker<Host>, tool: &str) -> wasmtime::Result<()> {
     let name = tool.to_owned();
@@ -20,6 +20,8 @@ pub(crate) fn link(linker: &mut Linker<Host>, tool: &str) -> wasmtime::Result<()
 
 async fn call(host: &mut Host, tool: &str, input: &str) -> Result<String, String> {
     let report = Box::pin(sandbox::call_from(host, tool, input)).await;
+    // The other tool may have moved what this one remembers.
+    host.trail = Trail::default();
     for denial in report.denials {
         Host::deny(&mut host.denials, denial);
     }

@@ -1,4 +1,5 @@
-//! How much a guest may write to files: wasmtime-wasi counts nothing, so this does.
+//! How much a guest may write to files and how many it may make: wasmtime-wasi counts nothing, so
+//! this does.
 
 use std::{
     io,
@@ -11,16 +12,19 @@ use std::{
 use bytes::Bytes;
 use wasmtime_wasi::p2::{DynOutputStream, OutputStream, Pollable, StreamError, StreamResult};
 
-/// How much may be written, and how much was. Shared by all streams of one call.
+/// How much may be written and made, and how much was. Shared by all streams of one call and by
+/// the tools it calls: asking another tool to write is no way to write more.
 pub(crate) struct Quota {
     limit: u64,
     used: AtomicU64,
     refused: AtomicBool,
+    most_files: u64,
+    files: AtomicU64,
 }
 
 impl Quota {
-    pub(crate) fn new(limit: u64) -> Self {
-        Self { limit, used: AtomicU64::new(0), refused: AtomicBool::new(false) }
+    pub(crate) fn new(limit: u64, most_files: u64) -> Self {
+        Self { limit, used: AtomicU64::new(0), refused: AtomicBool::new(false), most_files, files: AtomicU64::new(0) }
     }
 
     /// Takes some of what is left, or nothing.
@@ -31,6 +35,13 @@ impl Quota {
             self.refused.store(true, Ordering::Relaxed);
         }
         taken
+    }
+
+    /// Counts one more file; gives the limit if there may be no more.
+    pub(crate) fn make_file(&self) -> Result<(), u64> {
+        let make = |made: u64| (made < self.most_files).then_some(made + 1);
+        let made = self.files.fetch_update(Ordering::Relaxed, Ordering::Relaxed, make);
+        made.map(drop).map_err(|_| self.most_files)
     }
 
     pub(crate) fn limit(&self) -> u64 {
