@@ -31,6 +31,8 @@ enum Way {
     Directories,
     /// Open files, after giving back directories that were handed out for nothing.
     Refund,
+    /// Open files, each after something that cannot be opened: what lies below a file.
+    Astray,
     /// Streams of one file.
     Streams,
     /// Streams of files whose own handle is given back.
@@ -59,6 +61,13 @@ palisade_sdk::tool! {
                 drop(get_directories());
                 file()
             }),
+            Way::Astray => {
+                let none = file().map_err(failed)?;
+                take(input.count, || match none.open_at(PathFlags::empty(), "x", OpenFlags::empty(), DescriptorFlags::READ) {
+                    Ok(_) => Err(ErrorCode::NotDirectory),
+                    Err(_) => file(),
+                })
+            }
             Way::Streams => {
                 let file = file().map_err(failed)?;
                 take(input.count, || file.read_via_stream(0))

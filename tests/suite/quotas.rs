@@ -93,6 +93,16 @@ fn giving_back_granted_folders_does_not_pay_for_open_files() {
     assert!(matches!(report.outcome, Err(Failure::Failed(_))), "{:?}", report.outcome);
 }
 
+/// RES-09: what could not be opened is not open, so it takes no room from what can.
+#[test]
+fn failing_to_open_does_not_count_as_opening() {
+    let world = World::new();
+    assert_eq!(world.call("hoard", json!({ "way": "astray", "count": 60 })).outcome, Ok("60".to_owned()));
+    let report = world.call("hoard", json!({ "way": "astray", "count": 200 }));
+    let Err(Failure::Failed(text)) = report.outcome else { panic!("{:?}", report.outcome) };
+    assert!(text.starts_with("insufficient-memory after 6"), "{text}");
+}
+
 /// RES-09
 #[test]
 fn handles_of_every_kind_are_bounded() {

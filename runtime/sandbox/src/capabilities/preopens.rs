@@ -107,13 +107,17 @@ impl Files {
         self.quota.make_file().map_err(|most| used_up(format!("creating more than {most} files"), "files"))
     }
 
-    /// Counts one more open file or directory.
-    pub(crate) fn open(&mut self) -> Result<(), Denial> {
+    /// Whether one more file or directory may be open.
+    pub(crate) fn room_for_one(&self) -> Result<(), Denial> {
         if self.open >= self.most_open {
             return Err(used_up(format!("having more than {} files open", self.most_open), "open files"));
         }
-        self.open += 1;
         Ok(())
+    }
+
+    /// Counts one more open file or directory, which will be closed.
+    pub(crate) fn opened(&mut self) {
+        self.open += 1;
     }
 
     /// Counts the preopens that a guest asked for; it cannot be refused them.
@@ -122,7 +126,7 @@ impl Files {
         Arc::clone(&self.preopens.folders)
     }
 
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn closed(&mut self) {
         self.open = self.open.saturating_sub(1);
     }
 }

@@ -166,19 +166,18 @@ impl HostDescriptor for Guarded<'_> {
             // Some kernels would make a file of that name all the same.
             return Err(ErrorCode::Invalid.into());
         }
-        let counted = self.files.open();
-        counted.map_err(|denial| self.refuse_as(denial, ErrorCode::InsufficientMemory))?;
-        let result = if makes || (flags.contains(DescriptorFlags::WRITE) && !is_directory) {
-            self.open_to_change(&fd, last, &path, open_flags, flags).await
+        let room = self.files.room_for_one();
+        room.map_err(|denial| self.refuse_as(denial, ErrorCode::InsufficientMemory))?;
+        let opened = if makes || (flags.contains(DescriptorFlags::WRITE) && !is_directory) {
+            self.open_to_change(&fd, last, &path, open_flags, flags).await?
         } else if is_special(&self.directory(&fd)?.dir, &path, last) {
-            Err(ErrorCode::Unsupported.into())
+            return Err(ErrorCode::Unsupported.into());
         } else {
-            self.wasi.open_at(fd, path_flags, path, open_flags, flags).await
+            self.wasi.open_at(fd, path_flags, path, open_flags, flags).await?
         };
-        if result.is_err() {
-            self.files.close();
-        }
-        result
+        // Counted when there is something to close: what was refused on the way here was not opened.
+        self.files.opened();
+        Ok(opened)
     }
 
     async fn set_times_at(
@@ -330,7 +329,7 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     fn drop(&mut self, fd: Resource<Descriptor>) -> wasmtime::Result<()> {
-        self.files.close();
+        self.files.closed();
         HostDescriptor::drop(&mut self.wasi, fd)
     }
 
