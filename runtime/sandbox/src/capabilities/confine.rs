@@ -3,7 +3,8 @@
 //! A request to change something names a directory handle and a path. Links and renames can make
 //! that path mean something else a moment later, so it is resolved once, to an open directory and
 //! a last name; the rule is asked about the place where that directory really lies, and the change
-//! is then made relative to that same open directory, following nothing.
+//! is then made relative to that same open directory, following nothing. A [`Place`] was found, a
+//! [`PermittedPlace`] was asked about, and only the latter gives its directory away.
 
 use std::{
     fs::File,
@@ -13,22 +14,37 @@ use std::{
 };
 
 use cap_std::fs::Dir;
-use palisade_grants::WorkspacePath;
+use palisade_grants::{Capability, Denial, FilesGrant, PermittedWrite, WorkspacePath};
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags},
     io::Errno,
 };
-use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+use wasmtime_wasi::{FsPerms, OpenMode, filesystem, p2::bindings::filesystem::types::ErrorCode};
 
 use crate::workspace::{open_beneath, real_path};
 
 /// Where a change would happen: an open directory, and a name in it.
 pub(crate) struct Place {
-    pub(crate) directory: File,
-    pub(crate) name: String,
+    directory: File,
+    name: String,
     /// The real path below the workspace.
-    pub(crate) path: WorkspacePath,
+    path: WorkspacePath,
     depth: usize,
+}
+
+/// A place that the grant lets be changed.
+pub(crate) struct PermittedPlace {
+    place: Place,
+    permitted: PermittedWrite,
+}
+
+/// What a change does to a place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Writes it, makes it or removes it.
+    Write,
+    /// Moves or removes it with all that is inside.
+    Move,
 }
 
 /// Whether a link in the last place is followed.
@@ -77,7 +93,7 @@ impl Place {
     }
 
     /// What the last name links to, if it is a link.
-    pub(crate) fn link_target(&self) -> Result<Option<String>, ErrorCode> {
+    fn link_target(&self) -> Result<Option<String>, ErrorCode> {
         match rustix::fs::readlinkat(self.directory.as_fd(), self.name.as_str(), Vec::new()) {
             Ok(target) => target.into_string().map(Some).map_err(|_| ErrorCode::IllegalByteSequence),
             Err(Errno::INVAL | Errno::NOENT) => Ok(None),
@@ -88,7 +104,7 @@ impl Place {
     /// The path from the workspace that a link at this place with this text means. `None` if it is
     /// absolute, or could leave the workspace: leading `..` parts are counted against how deep the
     /// link really lies, and none may come later, where a link could change their meaning.
-    pub(crate) fn resolve(&self, target: &str) -> Option<String> {
+    fn resolve(&self, target: &str) -> Option<String> {
         if target.starts_with('/') || target.is_empty() {
             return None;
         }
@@ -102,9 +118,18 @@ impl Place {
         Some(if parts.is_empty() { ".".to_owned() } else { parts.join("/") })
     }
 
+    /// Asks the grant.
+    pub(crate) fn permit(self, grant: &FilesGrant, change: Change) -> Result<PermittedPlace, Denial> {
+        let permitted = match change {
+            Change::Write => grant.permit_write(&self.path)?,
+            Change::Move => grant.permit_move(&self.path)?,
+        };
+        Ok(PermittedPlace { place: self, permitted })
+    }
+
     /// Whether a directory here holds a link, at any depth, that would lead out of the workspace
     /// after a move to `new`. Too many entries to look at count as yes.
-    pub(crate) fn would_lead_out(&self, new: &Self) -> bool {
+    fn would_lead_out(&self, new: &Self) -> bool {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         if new.depth >= self.depth {
             return false;
@@ -129,21 +154,76 @@ impl Place {
         }
         false
     }
+}
 
-    /// The permission bits of the regular file that is there.
-    pub(crate) fn mode(&self) -> Option<Mode> {
-        let stat = rustix::fs::statat(self.directory.as_fd(), self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        FileType::from_raw_mode(stat.st_mode).is_file().then(|| Mode::from_raw_mode(stat.st_mode & 0o777))
+impl PermittedPlace {
+    /// The open directory, to make the change in.
+    pub(crate) fn directory(&self) -> io::Result<filesystem::Dir> {
+        let directory = self.place.directory.try_clone()?;
+        Ok(filesystem::Dir::new(directory, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, true))
     }
 
-    /// Opens the file that is there, following nothing and waiting for nobody.
-    pub(crate) fn open(&self) -> Result<OwnedFd, Errno> {
-        open_beneath(self.directory.as_fd(), &self.name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK)
+    /// The name in that directory.
+    pub(crate) fn name(&self) -> String {
+        self.place.name.clone()
     }
 
     /// Whether something is there already.
     pub(crate) fn exists(&self) -> bool {
-        rustix::fs::statat(self.directory.as_fd(), self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        let Place { directory, name, .. } = &self.place;
+        rustix::fs::statat(directory.as_fd(), name.as_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// Whether opening what is there could wait for somebody.
+    pub(crate) fn is_special(&self) -> bool {
+        is_special(&self.place.directory, &self.place.name, LastLink::Keep)
+    }
+
+    /// What the last name links to, if it is a link.
+    pub(crate) fn link_target(&self) -> Result<Option<String>, ErrorCode> {
+        self.place.link_target()
+    }
+
+    /// Decides whether a link here may say this. The guest could not follow it out of its folder,
+    /// but an unconfined program could.
+    pub(crate) fn permit_link(&self, target: &str) -> Result<(), Denial> {
+        self.place.resolve(target).map(drop).ok_or_else(|| self.leads_out())
+    }
+
+    /// Decides whether a directory here may move to `new`: no link in it may lead out from there.
+    pub(crate) fn permit_tree_at(&self, new: &Self) -> Result<(), Denial> {
+        if self.place.would_lead_out(&new.place) { Err(new.leads_out()) } else { Ok(()) }
+    }
+
+    /// Gives the file that is here the mode of the one at `new`, whose name it will take: guests
+    /// cannot see or set modes, and a script that was edited by replacing it should stay executable.
+    pub(crate) fn take_mode_of(&self, new: &Self) {
+        if let (Some(mode), Ok(file)) = (new.mode(), self.open()) {
+            // A file system without modes has none to keep.
+            let _ = rustix::fs::fchmod(file, mode);
+        }
+    }
+
+    /// The permission bits of the regular file that is there.
+    fn mode(&self) -> Option<Mode> {
+        let Place { directory, name, .. } = &self.place;
+        let stat = rustix::fs::statat(directory.as_fd(), name.as_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        FileType::from_raw_mode(stat.st_mode).is_file().then(|| Mode::from_raw_mode(stat.st_mode & 0o777))
+    }
+
+    /// Opens the file that is there, following nothing and waiting for nobody.
+    fn open(&self) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        open_beneath(self.place.directory.as_fd(), &self.place.name, flags)
+    }
+
+    fn leads_out(&self) -> Denial {
+        Denial {
+            capability: Capability::FsWrite,
+            asked: format!("a link at {}", self.permitted.path()),
+            rule: "it would lead out of the workspace".to_owned(),
+            remedy: "link to a relative path inside the workspace".to_owned(),
+        }
     }
 }
 

@@ -6,10 +6,9 @@
 
 use std::sync::Arc;
 
-use palisade_grants::{Capability, Denial, WorkspacePath};
+use palisade_grants::{Denial, WorkspacePath};
 use wasmtime::component::{HasData, Linker, Resource};
 use wasmtime_wasi::{
-    FsPerms, OpenMode,
     filesystem::{Descriptor, Dir, WasiFilesystemCtxView},
     p2::{
         DynInputStream, DynOutputStream, FsError, FsResult,
@@ -22,7 +21,7 @@ use wasmtime_wasi::{
 
 use crate::{
     capabilities::{
-        confine::{LastLink, Place, io_code, is_special},
+        confine::{Change, LastLink, PermittedPlace, Place, io_code, is_special},
         preopens::{Files, Preopen},
         trail::Trail,
     },
@@ -53,15 +52,6 @@ fn guarded(host: &mut Host) -> Guarded<'_> {
     Guarded { wasi: WasiFilesystemCtxView { ctx: wasi.filesystem(), table }, files, trail, denials }
 }
 
-/// What a change does to a place.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
-    /// Writes it, makes it or removes it.
-    Write,
-    /// Moves or removes it with all that is inside.
-    Move,
-}
-
 impl Guarded<'_> {
     fn directory(&self, fd: &Resource<Descriptor>) -> FsResult<Dir> {
         match self.wasi.table.get(fd)? {
@@ -71,7 +61,13 @@ impl Guarded<'_> {
     }
 
     /// Finds where a change would happen and asks the grant.
-    fn permit(&mut self, fd: &Resource<Descriptor>, path: &str, last: LastLink, change: Change) -> FsResult<Place> {
+    fn permit(
+        &mut self,
+        fd: &Resource<Descriptor>,
+        path: &str,
+        last: LastLink,
+        change: Change,
+    ) -> FsResult<PermittedPlace> {
         let directory = self.directory(fd)?;
         let Some(root) = self.files.preopens.root.clone() else { return Err(ErrorCode::NotPermitted.into()) };
         if directory.perms.write_not_permitted() {
@@ -81,14 +77,41 @@ impl Guarded<'_> {
         let place = Place::find(&root, &directory.dir, path, last)?;
         // After a change a remembered directory may no longer be what its path means.
         *self.trail = Trail::default();
-        let permitted = match change {
-            Change::Write => self.files.preopens.grant.permit_write(&place.path),
-            Change::Move => self.files.preopens.grant.permit_move(&place.path),
+        let permitted = place.permit(&self.files.preopens.grant, change);
+        permitted.map_err(|denial| self.refuse_as(denial, ErrorCode::NotPermitted))
+    }
+
+    /// Refuses to have at `new` what is at `old`, if a link could then lead out.
+    fn permit_links(&mut self, old: &PermittedPlace, new: &PermittedPlace) -> FsResult<()> {
+        let permitted = match old.link_target()? {
+            Some(target) => new.permit_link(&target),
+            None => old.permit_tree_at(new),
         };
-        match permitted {
-            Ok(_) => Ok(place),
-            Err(denial) => Err(self.refuse_as(denial, ErrorCode::NotPermitted)),
+        permitted.map_err(|denial| self.refuse_as(denial, ErrorCode::NotPermitted))
+    }
+
+    /// Puts a place's open directory into the guest's table for the length of one change.
+    fn lend(&mut self, place: &PermittedPlace) -> FsResult<Resource<Descriptor>> {
+        let directory = place.directory().map_err(|error| io_code(&error))?;
+        Ok(self.wasi.table.push(Descriptor::Dir(directory))?)
+    }
+
+    fn lend_both(
+        &mut self,
+        old: &PermittedPlace,
+        new: &PermittedPlace,
+    ) -> FsResult<(Resource<Descriptor>, Resource<Descriptor>)> {
+        let from = self.lend(old)?;
+        match self.lend(new) {
+            Ok(to) => Ok((from, to)),
+            Err(error) => self.take_back(from, Err(error)),
         }
+    }
+
+    /// Takes it out again, whatever came of the change.
+    fn take_back<T>(&mut self, lent: Resource<Descriptor>, done: FsResult<T>) -> FsResult<T> {
+        self.wasi.table.delete(lent)?;
+        done
     }
 
     /// Records that a preopen is read-only, in the grant's own words.
@@ -97,18 +120,6 @@ impl Guarded<'_> {
             Host::deny(self.denials, denial);
         }
         ErrorCode::NotPermitted.into()
-    }
-
-    /// Puts the place's open directory into the guest's table for the length of one operation.
-    fn lend(&mut self, place: &Place) -> FsResult<Resource<Descriptor>> {
-        let directory = place.directory.try_clone().map_err(|error| io_code(&error))?;
-        let directory = Dir::new(directory, FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE, true);
-        Ok(self.wasi.table.push(Descriptor::Dir(directory))?)
-    }
-
-    fn take_back(&mut self, lent: Resource<Descriptor>) -> FsResult<()> {
-        self.wasi.table.delete(lent)?;
-        Ok(())
     }
 
     /// Counts one more file, directory or link.
@@ -190,34 +201,30 @@ impl HostDescriptor for Guarded<'_> {
     ) -> FsResult<()> {
         let place = self.permit(&fd, &path, last_link(path_flags), Change::Write)?;
         let lent = self.lend(&place)?;
-        let done = self.wasi.set_times_at(borrow(&lent), PathFlags::empty(), place.name, accessed, modified).await;
-        self.take_back(lent)?;
-        done
+        let done = self.wasi.set_times_at(borrow(&lent), PathFlags::empty(), place.name(), accessed, modified).await;
+        self.take_back(lent, done)
     }
 
     async fn create_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
         let place = self.permit(&fd, &path, LastLink::Keep, Change::Write)?;
         self.create()?;
         let lent = self.lend(&place)?;
-        let done = self.wasi.create_directory_at(borrow(&lent), place.name).await;
-        self.take_back(lent)?;
-        done
+        let done = self.wasi.create_directory_at(borrow(&lent), place.name()).await;
+        self.take_back(lent, done)
     }
 
     async fn remove_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
         let place = self.permit(&fd, &path, LastLink::Keep, Change::Move)?;
         let lent = self.lend(&place)?;
-        let done = self.wasi.remove_directory_at(borrow(&lent), place.name).await;
-        self.take_back(lent)?;
-        done
+        let done = self.wasi.remove_directory_at(borrow(&lent), place.name()).await;
+        self.take_back(lent, done)
     }
 
     async fn unlink_file_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
         let place = self.permit(&fd, &path, LastLink::Keep, Change::Write)?;
         let lent = self.lend(&place)?;
-        let done = self.wasi.unlink_file_at(borrow(&lent), place.name).await;
-        self.take_back(lent)?;
-        done
+        let done = self.wasi.unlink_file_at(borrow(&lent), place.name()).await;
+        self.take_back(lent, done)
     }
 
     async fn rename_at(
@@ -229,17 +236,12 @@ impl HostDescriptor for Guarded<'_> {
     ) -> FsResult<()> {
         let old = self.permit(&fd, &old_path, LastLink::Keep, Change::Move)?;
         let new = self.permit(&new_fd, &new_path, LastLink::Keep, Change::Move)?;
-        if let Some(target) = old.link_target()? {
-            self.permit_link(&new, &target)?;
-        } else if old.would_lead_out(&new) {
-            return Err(self.refuse_as(leads_out(&new), ErrorCode::NotPermitted));
-        }
-        keep_mode(&old, &new);
-        let (from, to) = (self.lend(&old)?, self.lend(&new)?);
-        let done = self.wasi.rename_at(borrow(&from), old.name, borrow(&to), new.name).await;
-        self.take_back(from)?;
-        self.take_back(to)?;
-        done
+        self.permit_links(&old, &new)?;
+        old.take_mode_of(&new);
+        let (from, to) = self.lend_both(&old, &new)?;
+        let done = self.wasi.rename_at(borrow(&from), old.name(), borrow(&to), new.name()).await;
+        let done = self.take_back(from, done);
+        self.take_back(to, done)
     }
 
     /// A hard link to a file that may not be changed would be a way to change it, so both ends must
@@ -254,26 +256,22 @@ impl HostDescriptor for Guarded<'_> {
     ) -> FsResult<()> {
         let old = self.permit(&fd, &old_path, LastLink::Keep, Change::Write)?;
         let new = self.permit(&new_fd, &new_path, LastLink::Keep, Change::Write)?;
-        if let Some(target) = old.link_target()? {
-            self.permit_link(&new, &target)?;
-        }
+        self.permit_links(&old, &new)?;
         self.create()?;
-        let (from, to) = (self.lend(&old)?, self.lend(&new)?);
-        let done = self.wasi.link_at(borrow(&from), path_flags, old.name, borrow(&to), new.name).await;
-        self.take_back(from)?;
-        self.take_back(to)?;
-        done
+        let (from, to) = self.lend_both(&old, &new)?;
+        let done = self.wasi.link_at(borrow(&from), path_flags, old.name(), borrow(&to), new.name()).await;
+        let done = self.take_back(from, done);
+        self.take_back(to, done)
     }
 
-    /// The guest could not follow a link out of its folder, but an unconfined program could.
     async fn symlink_at(&mut self, fd: Resource<Descriptor>, target: String, path: String) -> FsResult<()> {
         let place = self.permit(&fd, &path, LastLink::Keep, Change::Write)?;
-        self.permit_link(&place, &target)?;
+        let permitted = place.permit_link(&target);
+        permitted.map_err(|denial| self.refuse_as(denial, ErrorCode::NotPermitted))?;
         self.create()?;
         let lent = self.lend(&place)?;
-        let done = self.wasi.symlink_at(borrow(&lent), target, place.name).await;
-        self.take_back(lent)?;
-        done
+        let done = self.wasi.symlink_at(borrow(&lent), target, place.name()).await;
+        self.take_back(lent, done)
     }
 
     async fn set_times(
@@ -427,24 +425,15 @@ impl Guarded<'_> {
         flags: DescriptorFlags,
     ) -> FsResult<Resource<Descriptor>> {
         let place = self.permit(fd, path, last, Change::Write)?;
-        if is_special(&place.directory, &place.name, LastLink::Keep) {
+        if place.is_special() {
             return Err(ErrorCode::Unsupported.into());
         }
         if open_flags.contains(OpenFlags::CREATE) && !place.exists() {
             self.create()?;
         }
         let lent = self.lend(&place)?;
-        let opened = self.wasi.open_at(borrow(&lent), PathFlags::empty(), place.name, open_flags, flags).await;
-        self.take_back(lent)?;
-        opened
-    }
-
-    /// Refuses a link that would lead out of the workspace from this place.
-    fn permit_link(&mut self, place: &Place, target: &str) -> FsResult<()> {
-        if place.resolve(target).is_some() {
-            return Ok(());
-        }
-        Err(self.refuse_as(leads_out(place), ErrorCode::NotPermitted))
+        let opened = self.wasi.open_at(borrow(&lent), PathFlags::empty(), place.name(), open_flags, flags).await;
+        self.take_back(lent, opened)
     }
 
     /// Puts a counter around a stream that writes to a file.
@@ -465,24 +454,6 @@ impl HostDirectoryEntryStream for Guarded<'_> {
 
     fn drop(&mut self, stream: Resource<types::DirectoryEntryStream>) -> wasmtime::Result<()> {
         HostDirectoryEntryStream::drop(&mut self.wasi, stream)
-    }
-}
-
-/// A file that takes another's name takes its mode too: guests cannot see or set modes, and a
-/// script that was edited by replacing it should stay executable.
-fn keep_mode(old: &Place, new: &Place) {
-    if let (Some(replaced), Ok(file)) = (new.mode(), old.open()) {
-        // A file system without modes has none to keep.
-        let _ = rustix::fs::fchmod(file, replaced);
-    }
-}
-
-fn leads_out(place: &Place) -> Denial {
-    Denial {
-        capability: Capability::FsWrite,
-        asked: format!("a link at {}", place.path),
-        rule: "it would lead out of the workspace".to_owned(),
-        remedy: "link to a relative path inside the workspace".to_owned(),
     }
 }
 
