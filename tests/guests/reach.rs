@@ -101,6 +101,7 @@ fn take(step: &Step, handles: &mut Handles) -> Result<String, String> {
             handles.insert(step.keep.clone(), handle);
             Ok("opened".to_owned())
         }
+        "drop" => Ok(handles.remove(at).map_or("nothing", |_| "dropped").to_owned()),
         "read" => named(open(none, read).and_then(|file| contents(&file))),
         "write" => done(open(OpenFlags::CREATE | OpenFlags::TRUNCATE, write).and_then(|file| put(&file, text))),
         "overwrite" => done(open(none, write).and_then(|file| put(&file, text))),

@@ -215,23 +215,26 @@ impl World {
     /// Calls a guest or core tool once, in a scope of its own. Whatever it does, the next call works
     /// and the process holds no more than before.
     pub fn call(&self, name: &str, input: Value) -> Report {
-        self.call_in(&self.scope(&[name]), name, &input.to_string())
+        self.call_in(|| self.scope(&[name]), name, &input.to_string())
     }
 
     /// Calls a component once, in a scope of its own, as [`World::call`] does.
     pub fn call_component(&self, component: &Compiled) -> Report {
-        let scope = self.empty_scope();
-        scope.add(component, &describe("handmade", &[]), "handmade").expect("it links");
-        self.call_in(&scope, "handmade", "{}")
+        let scope = || {
+            let scope = self.empty_scope();
+            scope.add(component, &describe("handmade", &[]), "handmade").expect("it links");
+            scope
+        };
+        self.call_in(scope, "handmade", "{}")
     }
 
-    fn call_in(&self, scope: &Scope, tool: &str, input: &str) -> Report {
+    fn call_in(&self, scope: impl Fn() -> Scope, tool: &str, input: &str) -> Report {
         // What is linked stays linked, and a component's first memory stays to be copied: both are
         // made before the comparison.
-        drop(scope.hold(tool));
+        drop(scope().hold(tool));
         self.works_afterwards();
         let before = Baseline::now();
-        let report = scope.call_here(tool, input, &Call::new());
+        let report = scope().call_here(tool, input, &Call::new());
         self.works_afterwards();
         before.returns(POOLED);
         report

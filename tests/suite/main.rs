@@ -15,4 +15,5 @@ mod links;
 mod names;
 mod protected;
 mod quotas;
+mod scratch;
 mod stops;

@@ -19,6 +19,7 @@ mod needs;
 mod output;
 mod sandbox;
 mod scope;
+mod scratch;
 mod workspace;
 mod capabilities {
     //! One host interface each: permit, then act.

@@ -16,6 +16,7 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 #[derive(Clone)]
 pub struct Workspace {
     root: Option<Arc<Dir>>,
+    scratch_in: Option<Arc<Path>>,
 }
 
 /// Why a folder cannot be worked in.
@@ -49,7 +50,7 @@ impl Workspace {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
         match open_beneath(&root, ".", OFlags::PATH | OFlags::DIRECTORY) {
-            Ok(_) => Ok(Self { root: Some(Arc::new(Dir::from_std_file(root.into()))) }),
+            Ok(_) => Ok(Self { root: Some(Arc::new(Dir::from_std_file(root.into()))), scratch_in: None }),
             Err(rustix::io::Errno::NOSYS) => Err(WorkspaceError::Kernel),
             Err(error) => Err(failed(error)),
         }
@@ -57,7 +58,19 @@ impl Workspace {
 
     /// No folder at all: for agents that touch no files.
     pub fn none() -> Self {
-        Self { root: None }
+        Self { root: None, scratch_in: None }
+    }
+
+    /// The same, with the scratch folders of its agents below this directory in place of the
+    /// system's for temporary files. It should lie in nobody's workspace; in an agent's own, that
+    /// agent has no scratch folder.
+    #[must_use]
+    pub fn with_scratch_in(self, directory: &Path) -> Self {
+        Self { scratch_in: Some(directory.into()), ..self }
+    }
+
+    pub(crate) fn scratch_in(&self) -> Option<Arc<Path>> {
+        self.scratch_in.clone()
     }
 
     pub(crate) fn root(&self) -> Option<&Arc<Dir>> {
@@ -108,7 +121,7 @@ pub(crate) fn real_path(root: impl std::os::fd::AsFd, inside: impl std::os::fd::
     WorkspacePath::parse(below).map_err(|_| io::Error::from(io::ErrorKind::InvalidFilename))
 }
 
-fn kernel_path(fd: impl std::os::fd::AsFd) -> io::Result<PathBuf> {
+pub(crate) fn kernel_path(fd: impl std::os::fd::AsFd) -> io::Result<PathBuf> {
     use std::os::{fd::AsRawFd as _, unix::ffi::OsStringExt as _};
     let link = format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd());
     let path = rustix::fs::readlink(link, Vec::new())?;

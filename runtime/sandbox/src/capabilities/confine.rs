@@ -8,9 +8,10 @@
 
 use std::{
     fs::File,
-    io,
-    os::fd::{AsFd as _, OwnedFd},
+    io, iter,
+    os::fd::{AsFd, OwnedFd},
     path::{Component, PathBuf},
+    sync::Arc,
 };
 
 use cap_std::fs::Dir;
@@ -23,11 +24,21 @@ use wasmtime_wasi::{FsPerms, OpenMode, filesystem, p2::bindings::filesystem::typ
 
 use crate::workspace::{open_beneath, real_path};
 
+/// A tree that changes stay in, and what may be changed in it: the workspace, or the scratch folder.
+#[derive(Clone)]
+pub(crate) struct Area {
+    pub(crate) root: Arc<File>,
+    pub(crate) grant: Arc<FilesGrant>,
+    /// What guests call it, unless it is the workspace.
+    pub(crate) name: Option<&'static str>,
+}
+
 /// Where a change would happen: an open directory, and a name in it.
 pub(crate) struct Place {
+    area: Area,
     directory: File,
     name: String,
-    /// The real path below the workspace.
+    /// The real path below the area's root.
     path: WorkspacePath,
     depth: usize,
 }
@@ -59,10 +70,46 @@ const MAX_LINKS: usize = 16;
 /// A directory with more entries than this is not moved nearer to the root.
 const MAX_MOVED: usize = 10_000;
 
+impl Area {
+    /// Finds the area that an open file or directory really lies in, and where.
+    pub(crate) fn around<'a>(
+        areas: impl Iterator<Item = &'a Self>,
+        inside: impl AsFd,
+    ) -> Result<(&'a Self, WorkspacePath), ErrorCode> {
+        let mut reason = ErrorCode::NotPermitted;
+        for area in areas {
+            match real_path(&*area.root, &inside) {
+                Ok(path) => return Ok((area, path)),
+                Err(error) => reason = io_code(&error),
+            }
+        }
+        Err(reason)
+    }
+
+    /// A refusal in terms that fit the area.
+    fn explain(&self, path: &WorkspacePath, denial: Denial) -> Denial {
+        if self.name.is_none() {
+            return denial;
+        }
+        let remedy = "choose another name; paths of the workspace are relative to it".to_owned();
+        Denial { asked: format!("writing {}", self.shown(path)), remedy, ..denial }
+    }
+
+    /// A path in it, as its guests would write it.
+    fn shown(&self, path: &WorkspacePath) -> String {
+        self.name.map_or_else(|| path.to_string(), |name| format!("{name}/{path}"))
+    }
+}
+
 impl Place {
-    /// Finds the place that `path` means, seen from an open directory inside the workspace.
-    pub(crate) fn find(root: &File, from: &File, path: &str, last: LastLink) -> Result<Self, ErrorCode> {
-        let mut place = Self::beneath(root, from, path)?;
+    /// Finds the place that `path` means, seen from an open directory inside one of the areas.
+    pub(crate) fn find<'a>(
+        areas: impl Iterator<Item = &'a Area>,
+        from: &File,
+        path: &str,
+        last: LastLink,
+    ) -> Result<Self, ErrorCode> {
+        let mut place = Self::beneath(areas, from, path)?;
         if last == LastLink::Keep {
             return Ok(place);
         }
@@ -71,12 +118,12 @@ impl Place {
             // A link leads on from where it really lies; what it says is resolved from the root,
             // below which everything must stay.
             let onward = place.resolve(&target).ok_or(ErrorCode::NotPermitted)?;
-            place = Self::beneath(root, root, &onward)?;
+            place = Self::beneath(iter::once(&place.area), &place.area.root, &onward)?;
         }
         Err(ErrorCode::Loop)
     }
 
-    fn beneath(root: &File, from: &File, path: &str) -> Result<Self, ErrorCode> {
+    fn beneath<'a>(areas: impl Iterator<Item = &'a Area>, from: &File, path: &str) -> Result<Self, ErrorCode> {
         let trimmed = path.trim_end_matches('/');
         if path.starts_with('/') {
             return Err(ErrorCode::NotPermitted);
@@ -86,10 +133,11 @@ impl Place {
             return Err(if name == ".." { ErrorCode::NotPermitted } else { ErrorCode::Invalid });
         }
         let directory = open_beneath(from.as_fd(), parent, OFlags::PATH | OFlags::DIRECTORY).map_err(code)?;
-        let above = real_path(root.as_fd(), directory.as_fd()).map_err(|error| io_code(&error))?;
+        let (area, above) = Area::around(areas, &directory)?;
         let path = WorkspacePath::parse(format!("{}/{name}", above.as_str()).trim_start_matches('/'))
             .map_err(|_| ErrorCode::Invalid)?;
-        Ok(Self { directory: directory.into(), name: name.to_owned(), path, depth: above.parts().count() })
+        let (area, name, depth) = (area.clone(), name.to_owned(), above.parts().count());
+        Ok(Self { area, directory: directory.into(), name, path, depth })
     }
 
     /// What the last name links to, if it is a link.
@@ -101,8 +149,8 @@ impl Place {
         }
     }
 
-    /// The path from the workspace that a link at this place with this text means. `None` if it is
-    /// absolute, or could leave the workspace: leading `..` parts are counted against how deep the
+    /// The path from the root that a link at this place with this text means. `None` if it is
+    /// absolute, or could leave the area: leading `..` parts are counted against how deep the
     /// link really lies, and none may come later, where a link could change their meaning.
     fn resolve(&self, target: &str) -> Option<String> {
         if target.starts_with('/') || target.is_empty() {
@@ -119,16 +167,19 @@ impl Place {
     }
 
     /// Asks the grant.
-    pub(crate) fn permit(self, grant: &FilesGrant, change: Change) -> Result<PermittedPlace, Denial> {
+    pub(crate) fn permit(self, change: Change) -> Result<PermittedPlace, Denial> {
         let permitted = match change {
-            Change::Write => grant.permit_write(&self.path)?,
-            Change::Move => grant.permit_move(&self.path)?,
+            Change::Write => self.area.grant.permit_write(&self.path),
+            Change::Move => self.area.grant.permit_move(&self.path),
         };
-        Ok(PermittedPlace { place: self, permitted })
+        match permitted {
+            Ok(permitted) => Ok(PermittedPlace { place: self, permitted }),
+            Err(denial) => Err(self.area.explain(&self.path, denial)),
+        }
     }
 
-    /// Whether a directory here holds a link, at any depth, that would lead out of the workspace
-    /// after a move to `new`. Too many entries to look at count as yes.
+    /// Whether a directory here holds a link, at any depth, that would lead out of the area after a
+    /// move to `new`. Too many entries to look at count as yes.
     fn would_lead_out(&self, new: &Self) -> bool {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
         if new.depth >= self.depth {
@@ -179,6 +230,11 @@ impl PermittedPlace {
         is_special(&self.place.directory, &self.place.name, LastLink::Keep)
     }
 
+    /// Whether both are in the same area.
+    pub(crate) fn shares_area_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.place.area.root, &other.place.area.root)
+    }
+
     /// What the last name links to, if it is a link.
     pub(crate) fn link_target(&self) -> Result<Option<String>, ErrorCode> {
         self.place.link_target()
@@ -218,11 +274,13 @@ impl PermittedPlace {
     }
 
     fn leads_out(&self) -> Denial {
+        let area = &self.place.area;
+        let called = area.name.unwrap_or("the workspace");
         Denial {
             capability: Capability::FsWrite,
-            asked: format!("a link at {}", self.permitted.path()),
-            rule: "it would lead out of the workspace".to_owned(),
-            remedy: "link to a relative path inside the workspace".to_owned(),
+            asked: format!("a link at {}", area.shown(self.permitted.path())),
+            rule: format!("it would lead out of {called}"),
+            remedy: format!("link to a relative path inside {called}"),
         }
     }
 }

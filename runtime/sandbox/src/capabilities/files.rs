@@ -56,7 +56,11 @@ impl Host {
                 let (directory, _) = self.files.preopen(&WorkspacePath::ROOT).ok_or_else(outside)?;
                 return Ok(open_beneath(&*directory, text, flags)?);
             }
-            Err(error) => return Err(files::Error::Denied(error.to_string())),
+            Err(error) => {
+                let denied = || files::Error::Denied(error.to_string());
+                let (scratch, below) = self.files.scratch(text).ok_or_else(denied)?;
+                return Ok(open_beneath(&*scratch, below.as_str(), flags)?);
+            }
         };
         let (directory, below) = self.files.preopen(&path).ok_or_else(outside)?;
         let opened = self.trail.open(&path, flags).unwrap_or_else(|| open_beneath(&*directory, below, flags));

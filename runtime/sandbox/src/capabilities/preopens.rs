@@ -5,15 +5,16 @@ use std::{fs::File, sync::Arc};
 use palisade_grants::{Access, Capability, Denial, FilesGrant, WorkspacePath};
 use wasmtime_wasi::{FsPerms, OpenMode, filesystem::Dir};
 
-use crate::{Limits, Workspace, WorkspaceError, meter::quota::Quota};
+use crate::{Limits, Workspace, WorkspaceError, capabilities::confine::Area, meter::quota::Quota, scratch::Scratch};
 
 /// The granted folders, opened once per agent and shared by its calls.
 #[derive(Clone)]
 pub(crate) struct Preopens {
     /// The workspace itself, from which real paths are told.
-    pub(crate) root: Option<Arc<File>>,
-    pub(crate) folders: Arc<[Preopen]>,
-    pub(crate) grant: Arc<FilesGrant>,
+    workspace: Option<Area>,
+    folders: Arc<[Preopen]>,
+    /// Only agents that may write have one.
+    scratch: Option<Arc<Scratch>>,
 }
 
 /// One granted folder.
@@ -27,7 +28,9 @@ pub(crate) struct Preopen {
 
 /// One guest's files: its preopens and what it has used up.
 pub(crate) struct Files {
-    pub(crate) preopens: Preopens,
+    preopens: Preopens,
+    /// The scratch folder, once the guest has it.
+    scratch: Option<Area>,
     pub(crate) quota: Arc<Quota>,
     open: usize,
     most_open: usize,
@@ -46,32 +49,44 @@ impl Preopens {
         let mut folders = Vec::new();
         for (path, fd) in workspace.open_granted(grant)? {
             let file = File::from(fd);
-            folders.push(Preopen {
-                name: path.to_string().into(),
-                wasi: Dir::new(file, FsPerms::ReadOnly, OpenMode::READ, true),
-                path,
-            });
+            folders.push(Preopen { path: path.clone(), ..Preopen::new(&path.to_string(), file) });
         }
-        Ok(Self { root, folders: folders.into(), grant: Arc::default() }.narrow(grant))
+        let scratch = root.as_ref().filter(|_| grant.writes()).map(|root| Arc::new(Scratch::new(workspace, root)));
+        let workspace = root.map(|root| Area { root, grant: Arc::default(), name: None });
+        Ok(Self { workspace, folders: folders.into(), scratch }.narrow(grant))
     }
 
     pub(crate) fn none() -> Self {
-        Self { root: None, folders: Arc::default(), grant: Arc::default() }
+        Self { workspace: None, folders: Arc::default(), scratch: None }
     }
 
     /// The same handles with no more than this grant allows.
     pub(crate) fn narrow(&self, grant: &FilesGrant) -> Self {
-        let folders = self.folders.iter().filter_map(|folder| {
-            let (perms, open_mode) = match grant.access(&folder.path)? {
-                Access::Read => (FsPerms::ReadOnly, OpenMode::READ),
-                Access::ReadWrite => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
-            };
-            let mut folder = folder.clone();
-            folder.wasi.perms = perms;
-            folder.wasi.open_mode = open_mode;
-            Some(folder)
-        });
-        Self { root: self.root.clone(), folders: folders.collect(), grant: Arc::new(grant.clone()) }
+        let folders = self.folders.iter().filter_map(|folder| Some(folder.with(grant.access(&folder.path)?)));
+        let narrowed = |area: &Area| Area { grant: Arc::new(grant.clone()), ..area.clone() };
+        Self {
+            workspace: self.workspace.as_ref().map(narrowed),
+            folders: folders.collect(),
+            scratch: self.scratch.clone().filter(|_| !grant.is_empty()),
+        }
+    }
+}
+
+impl Preopen {
+    /// An open folder, to be looked at.
+    pub(crate) fn new(name: &str, folder: File) -> Self {
+        let wasi = Dir::new(folder, FsPerms::ReadOnly, OpenMode::READ, true);
+        Self { path: WorkspacePath::ROOT, name: name.into(), wasi }
+    }
+
+    /// The same with this access.
+    pub(crate) fn with(&self, access: Access) -> Self {
+        let mut folder = self.clone();
+        (folder.wasi.perms, folder.wasi.open_mode) = match access {
+            Access::Read => (FsPerms::ReadOnly, OpenMode::READ),
+            Access::ReadWrite => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
+        };
+        folder
     }
 }
 
@@ -79,6 +94,7 @@ impl Files {
     pub(crate) fn new(preopens: &Preopens, limits: &Limits) -> Self {
         Self {
             preopens: preopens.clone(),
+            scratch: None,
             quota: Arc::new(Quota::new(limits.written, limits.created)),
             open: 0,
             most_open: limits.open_files,
@@ -91,6 +107,21 @@ impl Files {
         let folder = folders.max_by_key(|folder| folder.path.as_str().len())?;
         let below = path.as_str()[folder.path.as_str().len()..].trim_start_matches('/');
         Some((Arc::clone(&folder.wasi.dir), below))
+    }
+
+    /// The scratch folder, if an absolute path lies in it, and the path below it.
+    pub(crate) fn scratch(&self, path: &str) -> Option<(Arc<File>, WorkspacePath)> {
+        self.preopens.scratch.as_ref()?.find(path)
+    }
+
+    /// The trees that the guest has handles in.
+    pub(crate) fn areas(&self) -> impl Iterator<Item = &Area> {
+        self.preopens.workspace.iter().chain(&self.scratch)
+    }
+
+    /// What may be done in the workspace.
+    pub(crate) fn grant(&self) -> Option<&FilesGrant> {
+        Some(&self.preopens.workspace.as_ref()?.grant)
     }
 
     pub(crate) fn written(&self) -> u64 {
@@ -121,9 +152,17 @@ impl Files {
     }
 
     /// Counts the preopens that a guest asked for; it cannot be refused them.
-    pub(crate) fn hand_out_preopens(&mut self) -> Arc<[Preopen]> {
-        self.open += self.preopens.folders.len();
-        Arc::clone(&self.preopens.folders)
+    pub(crate) fn hand_out_preopens(&mut self) -> (Arc<[Preopen]>, Option<Preopen>) {
+        let (folders, scratch) = (Arc::clone(&self.preopens.folders), self.hand_out_scratch());
+        self.open += folders.len() + usize::from(scratch.is_some());
+        (folders, scratch)
+    }
+
+    fn hand_out_scratch(&mut self) -> Option<Preopen> {
+        let access = if self.grant()?.writes() { Access::ReadWrite } else { Access::Read };
+        let (preopen, area) = self.preopens.scratch.as_ref()?.lend(access)?;
+        self.scratch = Some(area);
+        Some(preopen)
     }
 
     pub(crate) fn closed(&mut self) {

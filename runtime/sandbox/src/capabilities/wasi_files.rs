@@ -21,13 +21,12 @@ use wasmtime_wasi::{
 
 use crate::{
     capabilities::{
-        confine::{Change, LastLink, PermittedPlace, Place, io_code, is_special},
+        confine::{Area, Change, LastLink, PermittedPlace, Place, io_code, is_special},
         preopens::{Files, Preopen},
         trail::Trail,
     },
     host::Host,
     meter::quota::Metered,
-    workspace::real_path,
 };
 
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
@@ -69,20 +68,24 @@ impl Guarded<'_> {
         change: Change,
     ) -> FsResult<PermittedPlace> {
         let directory = self.directory(fd)?;
-        let Some(root) = self.files.preopens.root.clone() else { return Err(ErrorCode::NotPermitted.into()) };
         if directory.perms.write_not_permitted() {
             let asked = WorkspacePath::parse(path).unwrap_or_default();
             return Err(self.refuse(&asked));
         }
-        let place = Place::find(&root, &directory.dir, path, last)?;
+        let place = Place::find(self.files.areas(), &directory.dir, path, last)?;
         // After a change a remembered directory may no longer be what its path means.
         *self.trail = Trail::default();
-        let permitted = place.permit(&self.files.preopens.grant, change);
+        let permitted = place.permit(change);
         permitted.map_err(|denial| self.refuse_as(denial, ErrorCode::NotPermitted))
     }
 
-    /// Refuses to have at `new` what is at `old`, if a link could then lead out.
-    fn permit_links(&mut self, old: &PermittedPlace, new: &PermittedPlace) -> FsResult<()> {
+    /// Refuses to have at `new` what is at `old`, if a link could then lead out. Between the workspace
+    /// and the scratch folder nothing is moved or linked, only copied, as between two disks: what a
+    /// tree holds was permitted where it is, not where it would be.
+    fn permit_at(&mut self, old: &PermittedPlace, new: &PermittedPlace) -> FsResult<()> {
+        if !old.shares_area_with(new) {
+            return Err(ErrorCode::CrossDevice.into());
+        }
         let permitted = match old.link_target()? {
             Some(target) => new.permit_link(&target),
             None => old.permit_tree_at(new),
@@ -116,7 +119,7 @@ impl Guarded<'_> {
 
     /// Records that a preopen is read-only, in the grant's own words.
     fn refuse(&mut self, asked: &WorkspacePath) -> FsError {
-        if let Err(denial) = self.files.preopens.grant.read_only().permit_write(asked) {
+        if let Some(Err(denial)) = self.files.grant().map(|grant| grant.read_only().permit_write(asked)) {
             Host::deny(self.denials, denial);
         }
         ErrorCode::NotPermitted.into()
@@ -143,11 +146,11 @@ impl Guarded<'_> {
 
 impl preopens::Host for Guarded<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
-        let folders = self.files.hand_out_preopens();
+        let (folders, scratch) = self.files.hand_out_preopens();
         let push = |folder: &Preopen| {
             Ok((self.wasi.table.push(Descriptor::Dir(folder.wasi.clone()))?, folder.name.to_string()))
         };
-        folders.iter().map(push).collect()
+        folders.iter().chain(&scratch).map(push).collect()
     }
 }
 
@@ -236,7 +239,7 @@ impl HostDescriptor for Guarded<'_> {
     ) -> FsResult<()> {
         let old = self.permit(&fd, &old_path, LastLink::Keep, Change::Move)?;
         let new = self.permit(&new_fd, &new_path, LastLink::Keep, Change::Move)?;
-        self.permit_links(&old, &new)?;
+        self.permit_at(&old, &new)?;
         old.take_mode_of(&new);
         let (from, to) = self.lend_both(&old, &new)?;
         let done = self.wasi.rename_at(borrow(&from), old.name(), borrow(&to), new.name()).await;
@@ -256,7 +259,7 @@ impl HostDescriptor for Guarded<'_> {
     ) -> FsResult<()> {
         let old = self.permit(&fd, &old_path, LastLink::Keep, Change::Write)?;
         let new = self.permit(&new_fd, &new_path, LastLink::Keep, Change::Write)?;
-        self.permit_links(&old, &new)?;
+        self.permit_at(&old, &new)?;
         self.create()?;
         let (from, to) = self.lend_both(&old, &new)?;
         let done = self.wasi.link_at(borrow(&from), path_flags, old.name(), borrow(&to), new.name()).await;
@@ -285,9 +288,8 @@ impl HostDescriptor for Guarded<'_> {
             Descriptor::File(file) => Arc::clone(&file.file),
             Descriptor::Dir(directory) => Arc::clone(&directory.dir),
         };
-        let Some(root) = &self.files.preopens.root else { return Err(ErrorCode::NotPermitted.into()) };
-        let path = real_path(root, &*file).map_err(|error| io_code(&error))?;
-        if let Err(denial) = self.files.preopens.grant.permit_write(&path) {
+        let (area, path) = Area::around(self.files.areas(), &*file)?;
+        if let Err(denial) = area.grant.permit_write(&path) {
             return Err(self.refuse_as(denial, ErrorCode::NotPermitted));
         }
         self.wasi.set_times(fd, accessed, modified).await
