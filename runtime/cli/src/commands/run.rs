@@ -79,9 +79,6 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     for tool in &equipped.left_out {
         terminal.warning(&format!("the tool `{}` is left out: {}", tool.tool, tool.reason));
     }
-    if !arguments.quiet {
-        terminal.note(&header(&definition, provider.as_ref(), &workspace));
-    }
 
     let started = Instant::now();
     let timeline = if arguments.quiet { Timeline::silent() } else { Timeline::on(terminal) };
@@ -92,6 +89,10 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         signal(SignalKind::interrupt())?
     };
     runtime.spawn(cancel_on_interrupt(interrupts, canceller));
+    // Whoever has read the first line can count on Ctrl-C.
+    if !arguments.quiet {
+        terminal.note(&header(&definition, provider.as_ref(), &workspace));
+    }
     let agent = &definition.agent;
     let mut run = Run::new(agent, provider.as_ref(), &equipped.toolbox, &timeline, cancellation, Transcript::new());
     let outcome = runtime.block_on(run.answer(&task));
