@@ -159,8 +159,14 @@ fn check_target() -> Result<(), String> {
     let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let output = Command::new(rustc).args(["--print", "sysroot"]).output();
     let output = output.map_err(|error| format!("rustc cannot be run: {error}"))?;
-    let sysroot = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    if sysroot.join("lib/rustlib").join(TARGET).exists() {
+    if !output.status.success() {
+        return Err(format!("rustc does not say where it is:\n{}", String::from_utf8_lossy(&output.stderr)));
+    }
+    check_target_in(Path::new(String::from_utf8_lossy(&output.stdout).trim()))
+}
+
+fn check_target_in(sysroot: &Path) -> Result<(), String> {
+    if sysroot.join("lib/rustlib").join(TARGET).join("lib").exists() {
         return Ok(());
     }
     Err(format!("the tools are WebAssembly and the compiler target for it is missing; run: rustup target add {TARGET}"))
@@ -178,4 +184,19 @@ fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), String> {
         return Ok(());
     }
     fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_target_is_answered_with_the_command_that_adds_it() {
+        let sysroot = tempfile::tempdir().unwrap();
+        fs::create_dir_all(sysroot.path().join("lib/rustlib/x86_64-unknown-linux-gnu/lib")).unwrap();
+        let message = check_target_in(sysroot.path()).unwrap_err();
+        assert!(message.contains("rustup target add wasm32-wasip2"), "{message}");
+        fs::create_dir_all(sysroot.path().join("lib/rustlib/wasm32-wasip2/lib")).unwrap();
+        assert_eq!(check_target_in(sysroot.path()), Ok(()));
+    }
 }
