@@ -4,6 +4,8 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::PathBuf,
+    thread,
+    time::{Duration, Instant},
 };
 
 use palisade_grants::{Access, Capability, FilesGrant, Grants};
@@ -11,7 +13,7 @@ use palisade_sandbox::{Call, Failure, Limits, Report, Scope, Workspace};
 use palisade_tests::world::World;
 use serde_json::{Value, json};
 
-const STANDARD: Limits = Limits { call_time: std::time::Duration::from_secs(20), ..Limits::STANDARD };
+const STANDARD: Limits = Limits { call_time: Duration::from_secs(20), ..Limits::STANDARD };
 
 /// Where scratch folders are made, for the tests to look at.
 struct Place {
@@ -324,6 +326,32 @@ fn nothing_of_it_is_left_behind() {
     assert!(!came.contains("error"), "{came}");
     drop(scope);
     assert_eq!(place.folders(), Vec::<PathBuf>::new());
+}
+
+/// FS-16: a guest that still runs when its scope ends takes the folder with it when it ends.
+#[test]
+fn nothing_is_left_behind_by_a_call_that_was_given_up() {
+    let place = Place::new();
+    let scope = place.writer();
+    let steps: Vec<Value> = (0..50_000).map(|number| write(&(number % 100).to_string(), "x")).collect();
+    let input = json!({ "steps": steps }).to_string();
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+        let wanted = async {
+            while place.folders().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            report = scope.call("reach", input, Call::new()) => panic!("it ended by itself: {:?}", report.outcome),
+            () = wanted => {}
+        }
+    });
+    drop(scope);
+    let end = Instant::now() + Duration::from_secs(10);
+    while !place.folders().is_empty() {
+        assert!(Instant::now() < end, "{:?}", place.folders());
+        thread::yield_now();
+    }
 }
 
 /// FS-16: in the workspace it could be named by whoever works there.
