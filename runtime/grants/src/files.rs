@@ -1,10 +1,12 @@
-//! Which folders of the workspace may be read, which may be changed.
+//! Which folders of the workspace may be read, which may be changed, and what in them is kept back.
 
-use std::collections::BTreeMap;
+mod written;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Capability, Denial, WorkspacePath};
+use crate::{Capability, Denial, PathPattern, WorkspacePath};
 
 /// What may be done with a folder. Without any access a folder is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -18,10 +20,14 @@ pub enum Access {
 
 /// The granted folders. The longest path that a request lies in decides, so `{".": read-write,
 /// "vendor": read}` protects `vendor` and `{".": read, "out": read-write}` opens `out`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+///
+/// Beside them, patterns that take away wherever they fit: `{"*.lock": read}` keeps from being
+/// changed, `{".env": none}` hides, as if nothing were there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilesGrant {
     folders: BTreeMap<WorkspacePath, Access>,
+    frozen: BTreeSet<PathPattern>,
+    hidden: BTreeSet<PathPattern>,
 }
 
 /// A place that a grant lets be changed. Only [`FilesGrant::permit_write`] and
@@ -51,7 +57,20 @@ const PROTECTED: [&str; 13] = [
 impl FilesGrant {
     /// Grants the given folders.
     pub fn new(folders: impl IntoIterator<Item = (WorkspacePath, Access)>) -> Self {
-        Self { folders: folders.into_iter().collect() }.without_repetition()
+        let folders = folders.into_iter().collect();
+        Self { folders, ..Self::default() }.without_repetition()
+    }
+
+    /// The same, with what fits these patterns kept from being changed.
+    pub fn freezing(mut self, patterns: impl IntoIterator<Item = PathPattern>) -> Self {
+        self.frozen.extend(patterns);
+        self.without_repetition()
+    }
+
+    /// The same, with what fits these patterns hidden.
+    pub fn hiding(mut self, patterns: impl IntoIterator<Item = PathPattern>) -> Self {
+        self.hidden.extend(patterns);
+        self.without_repetition()
     }
 
     /// Grants the whole workspace.
@@ -74,8 +93,24 @@ impl FilesGrant {
         self.folders.values().any(|access| *access == Access::ReadWrite)
     }
 
+    /// Whether anything in the granted folders is hidden. If not, what can be opened may be seen.
+    pub fn hides_anything(&self) -> bool {
+        !self.hidden.is_empty()
+    }
+
+    /// Whether a path is hidden. It must be the real one: symbolic links resolved.
+    pub fn hides(&self, path: &WorkspacePath) -> bool {
+        self.hidden.iter().any(|pattern| pattern.covers(path))
+    }
+
     /// What may be done at a path.
     pub fn access(&self, path: &WorkspacePath) -> Option<Access> {
+        let access = self.folder_access(path).filter(|_| !self.hides(path))?;
+        Some(if self.frozen.iter().any(|pattern| pattern.covers(path)) { Access::Read } else { access })
+    }
+
+    /// What may be done with a folder, whatever is kept back in it.
+    pub fn folder_access(&self, path: &WorkspacePath) -> Option<Access> {
         self.folders
             .iter()
             .filter(|(folder, _)| path.is_within(folder))
@@ -86,12 +121,17 @@ impl FilesGrant {
     /// What both allow, at every path.
     pub fn narrow(&self, other: &Self) -> Self {
         let paths = self.folders.keys().chain(other.folders.keys());
-        Self::new(paths.filter_map(|path| Some((path.clone(), self.access(path)?.min(other.access(path)?)))))
+        let both = |path: &WorkspacePath| Some(self.folder_access(path)?.min(other.folder_access(path)?));
+        let folders = paths.filter_map(|path| Some((path.clone(), both(path)?))).collect();
+        let frozen = self.frozen.union(&other.frozen).cloned().collect();
+        let hidden = self.hidden.union(&other.hidden).cloned().collect();
+        Self { folders, frozen, hidden }.without_repetition()
     }
 
     /// The same folders, none of them to be changed.
     pub fn read_only(&self) -> Self {
-        Self::new(self.folders.keys().map(|path| (path.clone(), Access::Read)))
+        let folders = self.folders.keys().map(|path| (path.clone(), Access::Read)).collect();
+        Self { folders, ..self.clone() }.without_repetition()
     }
 
     /// Decides whether what lies at `path` may be created, changed or removed. The path must be
@@ -104,7 +144,12 @@ impl FilesGrant {
                 "change it yourself, outside of an agent".to_owned(),
             ));
         }
-        match self.access(path) {
+        let kept_back = self.frozen.iter().chain(&self.hidden).find(|pattern| pattern.covers(path));
+        if let Some(pattern) = kept_back {
+            let rule = format!("`{pattern}` is kept back from this agent");
+            return Err(Self::denial(path, rule, "change the rule or the grant that says so".to_owned()));
+        }
+        match self.folder_access(path) {
             Some(Access::ReadWrite) => Ok(PermittedWrite(path.clone())),
             Some(Access::Read) => Err(Self::denial(
                 path,
@@ -125,10 +170,16 @@ impl FilesGrant {
         }
     }
 
-    /// Decides whether a whole tree may be moved or removed: everything granted below it must be
-    /// writable too, or moving the top would open what lies inside.
-    pub fn permit_move(&self, path: &WorkspacePath) -> Result<PermittedWrite, Denial> {
+    /// Decides whether a file, or a folder with all that is in it, may be moved or removed:
+    /// everything granted below a folder must be writable too, and no pattern may fit only because
+    /// of where the folder lies, or moving the top would open what is inside.
+    pub fn permit_move(&self, path: &WorkspacePath, is_folder: bool) -> Result<PermittedWrite, Denial> {
         let permitted = self.permit_write(path)?;
+        let mut kept_back = self.frozen.iter().chain(&self.hidden).filter(|_| is_folder);
+        if let Some(pattern) = kept_back.find(|pattern| pattern.may_cover_below(path)) {
+            let rule = format!("`{pattern}` keeps back what may be inside");
+            return Err(Self::denial(path, rule, "move its other contents one by one".to_owned()));
+        }
         match self.folders.iter().find(|(folder, access)| folder.is_within(path) && **access == Access::Read) {
             None => Ok(permitted),
             Some((folder, _)) => Err(Self::denial(
@@ -153,8 +204,13 @@ impl FilesGrant {
                 .max_by_key(|(folder, _)| folder.as_str().len())
                 .is_none_or(|(_, around)| *around != access)
         };
-        let folders = self.folders.iter().filter(|(path, access)| says_more(path, **access));
-        Self { folders: folders.map(|(path, access)| (path.clone(), *access)).collect() }
+        let folders = self.folders.iter().filter(|(path, access)| says_more(path, **access) && !self.hides(path));
+        let folders: BTreeMap<_, _> = folders.map(|(path, access)| (path.clone(), *access)).collect();
+        // Where nothing is granted nothing is kept back, and what is hidden need not be frozen.
+        let hidden = if folders.is_empty() { BTreeSet::new() } else { self.hidden };
+        let writes = folders.values().any(|access| *access == Access::ReadWrite);
+        let frozen = if writes { self.frozen.difference(&hidden).cloned().collect() } else { BTreeSet::new() };
+        Self { folders, frozen, hidden }
     }
 }
 

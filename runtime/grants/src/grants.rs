@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Capability, FilesGrant, StorageGrant};
+use crate::{Access, Capability, CommandsGrant, FilesGrant, HttpGrant, NamesGrant, Reach, StorageGrant, reach::Span};
 
 /// All that one agent, or one tool of it, may do. The default is nothing.
 ///
@@ -15,6 +15,21 @@ use crate::{Access, Capability, FilesGrant, StorageGrant};
 pub struct Grants {
     /// Folders of the workspace.
     pub files: FilesGrant,
+    /// Hosts that may be asked over HTTP.
+    #[serde(skip_serializing_if = "Reach::is_empty")]
+    pub http: HttpGrant,
+    /// Native programs that may be run, confined.
+    #[serde(skip_serializing_if = "Reach::is_empty")]
+    pub commands: CommandsGrant,
+    /// Other agents that may be asked by a tool.
+    #[serde(skip_serializing_if = "Reach::is_empty")]
+    pub agents: NamesGrant,
+    /// Environment variables that may be read.
+    #[serde(skip_serializing_if = "Reach::is_empty")]
+    pub env: NamesGrant,
+    /// Secrets that the host may insert into a request to their bound host.
+    #[serde(skip_serializing_if = "Reach::is_empty")]
+    pub secrets: NamesGrant,
     /// The plugin's own key-value space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<StorageGrant>,
@@ -30,57 +45,61 @@ impl Grants {
         } else {
             FilesGrant::default()
         };
-        let storage = capabilities.contains(&Capability::Storage).then_some(StorageGrant { bytes: u64::MAX });
-        Self { files, storage }
+        Self {
+            files,
+            http: all_if(capabilities.contains(&Capability::Http)),
+            commands: all_if(capabilities.contains(&Capability::Exec)),
+            agents: all_if(capabilities.contains(&Capability::Agents)),
+            env: all_if(capabilities.contains(&Capability::Env)),
+            secrets: all_if(capabilities.contains(&Capability::Secrets)),
+            storage: capabilities.contains(&Capability::Storage).then_some(StorageGrant { bytes: u64::MAX }),
+        }
+    }
+
+    /// Everything there is to grant: a ceiling that lowers nothing.
+    pub fn everything() -> Self {
+        Self::asking(&BTreeSet::from(Capability::ALL))
+    }
+
+    /// The workspace and nothing else.
+    pub fn workspace(access: Access) -> Self {
+        Self { files: FilesGrant::workspace(access), ..Self::default() }
     }
 
     /// What both allow.
     pub fn narrow(&self, other: &Self) -> Self {
         Self {
             files: self.files.narrow(&other.files),
+            http: self.http.narrow(&other.http),
+            commands: self.commands.narrow(&other.commands),
+            agents: self.agents.narrow(&other.agents),
+            env: self.env.narrow(&other.env),
+            secrets: self.secrets.narrow(&other.secrets),
             storage: self.storage.zip(other.storage).map(|(a, b)| a.narrow(b)),
         }
     }
 
     /// The capabilities that these grants hold anything of.
     pub fn capabilities(&self) -> BTreeSet<Capability> {
-        let mut capabilities = BTreeSet::from([Capability::Progress]);
-        if !self.files.is_empty() {
-            capabilities.insert(Capability::FsRead);
-        }
-        if self.files.writes() {
-            capabilities.insert(Capability::FsWrite);
-        }
-        if self.storage.is_some() {
-            capabilities.insert(Capability::Storage);
-        }
-        capabilities
+        let held = [
+            (Capability::FsRead, !self.files.is_empty()),
+            (Capability::FsWrite, self.files.writes()),
+            (Capability::Http, !self.http.is_empty()),
+            (Capability::Exec, !self.commands.is_empty()),
+            (Capability::Agents, !self.agents.is_empty()),
+            (Capability::Env, !self.env.is_empty()),
+            (Capability::Secrets, !self.secrets.is_empty()),
+            (Capability::Storage, self.storage.is_some()),
+            (Capability::Progress, true),
+        ];
+        held.into_iter().filter(|(_, held)| *held).map(|(capability, _)| capability).collect()
     }
+}
+
+/// Everything, or nothing.
+fn all_if<S: Span>(wanted: bool) -> Reach<S> {
+    Reach::new(wanted.then(|| "*".parse().ok()).flatten())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reading_tool_in_a_writing_agent_reads() {
-        let agent = Grants { files: FilesGrant::workspace(Access::ReadWrite), storage: None };
-        let grep = agent.narrow(&Grants::asking(&BTreeSet::from([Capability::FsRead])));
-        assert_eq!(grep.files, FilesGrant::workspace(Access::Read));
-        assert_eq!(grep.capabilities(), BTreeSet::from([Capability::FsRead, Capability::Progress]));
-    }
-
-    #[test]
-    fn a_writing_tool_in_a_reading_agent_reads() {
-        let agent = Grants { files: FilesGrant::workspace(Access::Read), storage: None };
-        let write = agent.narrow(&Grants::asking(&BTreeSet::from([Capability::FsWrite])));
-        assert!(!write.files.writes());
-    }
-
-    #[test]
-    fn nothing_asked_is_nothing_given() {
-        let agent =
-            Grants { files: FilesGrant::workspace(Access::ReadWrite), storage: Some(StorageGrant { bytes: 1 }) };
-        assert_eq!(agent.narrow(&Grants::asking(&BTreeSet::new())), Grants::default());
-    }
-}
+mod tests;

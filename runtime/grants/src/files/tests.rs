@@ -61,8 +61,8 @@ fn a_denial_says_what_would_allow_it() {
 fn a_tree_with_a_read_only_folder_inside_cannot_be_moved() {
     let grant = grant(&[(".", Access::ReadWrite), ("a/vendor", Access::Read)]);
     assert!(grant.permit_write(&path("a")).is_ok());
-    assert!(grant.permit_move(&path("a")).is_err());
-    assert!(grant.permit_move(&path("b")).is_ok());
+    assert!(grant.permit_move(&path("a"), true).is_err());
+    assert!(grant.permit_move(&path("b"), true).is_ok());
 }
 
 fn any_path() -> impl Strategy<Value = WorkspacePath> {
@@ -91,4 +91,45 @@ proptest! {
     fn a_permitted_write_lies_in_a_writable_folder(a in any_grant(), at in any_path()) {
         prop_assert_eq!(a.permit_write(&at).is_ok(), a.access(&at) == Some(Access::ReadWrite));
     }
+}
+
+fn patterns(texts: &[&str]) -> Vec<PathPattern> {
+    texts.iter().map(|text| PathPattern::parse(text).unwrap()).collect()
+}
+
+#[test]
+fn what_is_hidden_is_not_there_and_what_is_frozen_is_not_changed() {
+    let grant = FilesGrant::workspace(Access::ReadWrite)
+        .hiding(patterns(&["secrets/**", ".env"]))
+        .freezing(patterns(&["*.lock"]));
+    let check = |text: &str, expected: Option<Access>| assert_eq!(grant.access(&path(text)), expected, "{text}");
+    check("src/main.rs", Some(Access::ReadWrite));
+    check("secrets", None);
+    check("secrets/deep/key", None);
+    check("app/.env", None);
+    check("app/.ENV", None);
+    check("Cargo.lock", Some(Access::Read));
+    assert!(grant.hides_anything() && grant.hides(&path("secrets/x")) && !grant.hides(&path("src")));
+    for text in ["secrets/x", "Cargo.lock", "a/.env"] {
+        assert!(grant.permit_write(&path(text)).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_folder_is_not_moved_away_from_the_pattern_that_keeps_its_contents_back() {
+    let grant =
+        FilesGrant::workspace(Access::ReadWrite).hiding(patterns(&["a/keys/**"])).freezing(patterns(&["*.lock"]));
+    assert!(grant.permit_move(&path("a"), true).is_err());
+    assert!(grant.permit_move(&path("a/b.txt"), false).is_ok());
+    assert!(grant.permit_move(&path("b"), true).is_ok());
+}
+
+#[test]
+fn grants_with_patterns_are_written_as_they_are_read() {
+    let text = r#"{".":"read-write","vendor":"read","*.lock":"read",".env":"none"}"#;
+    let grant: FilesGrant = serde_json::from_str(text).unwrap();
+    assert_eq!(serde_json::from_str::<FilesGrant>(&serde_json::to_string(&grant).unwrap()).unwrap(), grant);
+    assert_eq!(grant.access(&path("x/.env")), None);
+    let error = serde_json::from_str::<FilesGrant>(r#"{"*.rs":"read-write"}"#).unwrap_err();
+    assert!(error.to_string().contains("patterns only take away"), "{error}");
 }

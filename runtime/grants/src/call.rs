@@ -1,0 +1,114 @@
+//! One call of a tool, as rules see it.
+
+use serde_json::Value;
+
+use crate::{
+    canonical_tool,
+    domain::host_of,
+    path_pattern::CallPath,
+    rule::{READING, WRITING},
+    shell::{Script, Unreadable},
+};
+
+/// One call of a tool: its canonical name and its arguments, brought into one form once, however
+/// many rules look at it.
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
+    tool: String,
+    input: &'a Value,
+    subject: Subject,
+}
+
+/// What the call is about.
+#[derive(Clone, Debug)]
+pub(crate) enum Subject {
+    /// A shell command.
+    Shell(Result<Script, Unreadable>),
+    /// Files or folders; at least one.
+    Paths(Vec<CallPath>),
+    /// A host of the web, if the address has one.
+    Host(Option<String>),
+    /// An agent or a skill; several if the arguments contradict each other.
+    Names(Vec<String>),
+    /// Anything else.
+    Other,
+}
+
+impl<'a> Call<'a> {
+    /// Looks at a call. A shell command is parsed here.
+    pub fn new(tool: &'a str, input: &'a Value) -> Self {
+        let tool = canonical_tool(tool);
+        let subject = match tool.as_str() {
+            "bash" => Subject::Shell(match input.get("command").and_then(Value::as_str) {
+                Some(command) => Script::read(command),
+                None => Err(Unreadable("has no text in `command`".to_owned())),
+            }),
+            "web_fetch" => Subject::Host(input.get("url").and_then(Value::as_str).and_then(host_of)),
+            "task" => Subject::Names(agents(input)),
+            "skill" => Subject::Names(skills(input)),
+            tool if READING.contains(&tool) || WRITING.contains(&tool) => Subject::Paths(paths(input)),
+            _ => Subject::Other,
+        };
+        Self { tool, input, subject }
+    }
+
+    /// The canonical name of the tool.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// The arguments.
+    pub fn input(&self) -> &'a Value {
+        self.input
+    }
+
+    pub(crate) fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// The arguments as JSON without spaces.
+    pub(crate) fn text(&self) -> String {
+        self.input.to_string()
+    }
+}
+
+/// The paths that a call names; the workspace if it names none.
+fn paths(input: &Value) -> Vec<CallPath> {
+    let mut paths = Vec::new();
+    named_paths(input, &mut paths);
+    for edit in input.get("edits").and_then(Value::as_array).into_iter().flatten() {
+        named_paths(edit, &mut paths);
+    }
+    if paths.is_empty() {
+        paths.push(CallPath::Inside(String::new()));
+    }
+    paths
+}
+
+fn named_paths(input: &Value, paths: &mut Vec<CallPath>) {
+    for key in ["path", "file_path", "paths", "file_paths"] {
+        match input.get(key) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(path)) => paths.push(CallPath::parse(path)),
+            Some(Value::Array(several)) => {
+                paths.extend(several.iter().map(|path| path.as_str().map_or(CallPath::Unreadable, CallPath::parse)));
+            }
+            Some(_) => paths.push(CallPath::Unreadable),
+        }
+    }
+}
+
+/// The agents that a call names. A call without a name means `general`.
+fn agents(input: &Value) -> Vec<String> {
+    let keys = ["type", "agent", "agent_name", "agentId", "agent_id", "subagent_type"];
+    let names: Vec<String> = keys.iter().filter_map(|key| input.get(key)?.as_str()).map(str::to_owned).collect();
+    if names.is_empty() { vec!["general".to_owned()] } else { names }
+}
+
+/// The skill that a call names, with its arguments behind it.
+fn skills(input: &Value) -> Vec<String> {
+    let keys = ["skill", "name", "command"];
+    let arguments = ["args", "arguments"].iter().find_map(|key| input.get(key)?.as_str()).unwrap_or_default();
+    let names = keys.iter().filter_map(|key| input.get(key)?.as_str());
+    names.map(|name| format!("{name} {arguments}").trim_end().to_owned()).collect()
+}

@@ -1,0 +1,136 @@
+use proptest::{collection::vec, option, prelude::*, sample::select};
+
+use super::*;
+use crate::WorkspacePath;
+
+#[test]
+fn a_reading_tool_in_a_writing_agent_reads() {
+    let agent = Grants::workspace(Access::ReadWrite);
+    let grep = agent.narrow(&Grants::asking(&BTreeSet::from([Capability::FsRead])));
+    assert_eq!(grep.files, FilesGrant::workspace(Access::Read));
+    assert_eq!(grep.capabilities(), BTreeSet::from([Capability::FsRead, Capability::Progress]));
+}
+
+#[test]
+fn a_writing_tool_in_a_reading_agent_reads() {
+    let agent = Grants::workspace(Access::Read);
+    let write = agent.narrow(&Grants::asking(&BTreeSet::from([Capability::FsWrite])));
+    assert!(!write.files.writes());
+}
+
+#[test]
+fn nothing_asked_is_nothing_given() {
+    assert_eq!(Grants::everything().narrow(&Grants::asking(&BTreeSet::new())), Grants::default());
+}
+
+#[test]
+fn a_ceiling_of_everything_lowers_nothing() {
+    let grants: Grants = serde_json::from_value(serde_json::json!({
+        "files": { ".": "read", "out": "read-write" },
+        "http": ["api.github.com", "*.example.com"],
+        "commands": ["cargo test:*", "make"],
+        "agents": ["explore", "data-*"],
+        "env": ["LANG"],
+        "secrets": ["GITHUB_TOKEN"],
+        "storage": { "bytes": 1000 },
+    }))
+    .unwrap();
+    assert_eq!(grants.narrow(&Grants::everything()), grants);
+}
+
+fn folders() -> impl Strategy<Value = FilesGrant> {
+    let path = select(vec![".", "a", "a/b", "a/b/c", "d", "d/e", "ab"]);
+    let access = select(vec![Access::Read, Access::ReadWrite]);
+    vec((path, access), 0..4).prop_map(|folders| {
+        FilesGrant::new(folders.into_iter().map(|(path, access)| (WorkspacePath::parse(path).unwrap(), access)))
+    })
+}
+
+fn reach<S: Span + std::fmt::Debug + 'static>(texts: &'static [&'static str]) -> impl Strategy<Value = Reach<S>> {
+    vec(select(texts), 0..4).prop_map(|texts| Reach::new(texts.iter().map(|text| text.parse().unwrap())))
+}
+
+fn grants() -> impl Strategy<Value = Grants> {
+    let words = &["*", "a*", "ab", "abc*", "abc", "b"];
+    (
+        folders(),
+        reach(&["*", "example.com", "*.example.com", "a.example.com", "*.a.example.com", "b.a.example.com", "x.org"]),
+        reach(&["*", "cargo:*", "cargo", "cargo test:*", "cargo test", "make", "make all:*"]),
+        reach(words),
+        reach(words),
+        option::of(0_u64..3),
+    )
+        .prop_map(|(files, http, commands, agents, env, storage)| Grants {
+            files,
+            http,
+            commands,
+            secrets: env.clone(),
+            agents,
+            env,
+            storage: storage.map(|bytes| StorageGrant { bytes }),
+        })
+}
+
+/// Whether the first allows nothing that the second does not, tried out request by request.
+fn within(narrow: &Grants, wide: &Grants) -> bool {
+    let paths = ["x", "a", "a/x", "a/b/x", "a/b/c/x", "d/x", "d/e/x", "ab/x"];
+    let hosts = ["example.com", "a.example.com", "b.a.example.com", "c.b.a.example.com", "x.org", "evil.org"];
+    let commands =
+        [&["cargo"][..], &["cargo", "test"], &["cargo", "test", "x"], &["make"], &["make", "all", "x"], &["rm"]];
+    let names = ["a", "ab", "abc", "abcd", "b", "c"];
+    let any = |reach: &NamesGrant, name: &str| reach.iter().any(|word| word.matches(name));
+    paths
+        .iter()
+        .map(|path| WorkspacePath::parse(path).unwrap())
+        .all(|path| narrow.files.access(&path) <= wide.files.access(&path))
+        && hosts.iter().all(|host| {
+            !narrow.http.iter().any(|own| own.matches(host)) || wide.http.iter().any(|own| own.matches(host))
+        })
+        && commands.iter().all(|words| {
+            !narrow.commands.iter().any(|own| own.matches(words)) || wide.commands.iter().any(|own| own.matches(words))
+        })
+        && names.iter().all(|name| {
+            (!any(&narrow.agents, name) || any(&wide.agents, name)) && (!any(&narrow.env, name) || any(&wide.env, name))
+        })
+        && narrow.storage.map(|storage| storage.bytes) <= wide.storage.map(|storage| storage.bytes)
+}
+
+proptest! {
+    /// E24, X6
+    #[test]
+    fn narrowing_never_widens(a in grants(), b in grants()) {
+        let both = a.narrow(&b);
+        prop_assert!(within(&both, &a) && within(&both, &b), "{both:?}");
+    }
+
+    #[test]
+    fn narrowing_takes_no_more_than_it_must(a in grants(), b in grants()) {
+        let both = a.narrow(&b);
+        for host in ["example.com", "a.example.com", "b.a.example.com", "x.org"] {
+            let allows = |grants: &Grants| grants.http.iter().any(|own| own.matches(host));
+            prop_assert_eq!(allows(&both), allows(&a) && allows(&b), "{}", host);
+        }
+    }
+
+    #[test]
+    fn narrowing_twice_is_narrowing_once(a in grants(), b in grants()) {
+        prop_assert_eq!(a.narrow(&a), a.clone());
+        prop_assert_eq!(a.narrow(&b).narrow(&b), a.narrow(&b));
+    }
+
+    #[test]
+    fn narrowing_does_not_care_who_is_first(a in grants(), b in grants()) {
+        prop_assert_eq!(a.narrow(&b), b.narrow(&a));
+    }
+
+    #[test]
+    fn narrowing_does_not_care_about_the_order(a in grants(), b in grants(), c in grants()) {
+        prop_assert_eq!(a.narrow(&b).narrow(&c), a.narrow(&b.narrow(&c)));
+    }
+
+    #[test]
+    fn grants_are_written_as_they_are_read(a in grants()) {
+        let text = serde_json::to_string(&a).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Grants>(&text).unwrap(), a);
+    }
+}
