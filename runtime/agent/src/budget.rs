@@ -11,6 +11,11 @@ use tokio::time::Instant;
 pub struct Budget {
     /// Model replies.
     pub steps: u32,
+    /// Tokens, read and written; absent: as many as the steps and the time bring.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tokens: Option<u64>,
+    /// Agents that start agents that start agents.
+    pub depth: u32,
     /// Wall time.
     #[serde(with = "seconds")]
     pub time: Duration,
@@ -18,7 +23,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { steps: 20, time: Duration::from_secs(300) }
+        Self { steps: 50, tokens: None, depth: 3, time: Duration::from_secs(300) }
     }
 }
 
@@ -28,7 +33,7 @@ impl Budget {
         let now = Instant::now();
         // A time too large to add is as good as a year.
         let deadline = now.checked_add(self.time).unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 60 * 60));
-        Remaining { steps: self.steps, deadline }
+        Remaining { steps: self.steps, tokens: self.tokens, deadline }
     }
 }
 
@@ -36,6 +41,7 @@ impl Budget {
 #[derive(Clone, Copy, Debug)]
 pub struct Remaining {
     steps: u32,
+    tokens: Option<u64>,
     deadline: Instant,
 }
 
@@ -45,8 +51,16 @@ impl Remaining {
         if Instant::now() >= self.deadline {
             return Err(Spent::Time);
         }
+        if self.tokens == Some(0) {
+            return Err(Spent::Tokens);
+        }
         self.steps = self.steps.checked_sub(1).ok_or(Spent::Steps)?;
         Ok(())
+    }
+
+    /// Takes the tokens of a reply that was given; the next step finds out that there are none left.
+    pub fn spend_tokens(&mut self, tokens: u64) {
+        self.tokens = self.tokens.map(|left| left.saturating_sub(tokens));
     }
 
     /// When the time is over, even in the middle of a step.
@@ -62,6 +76,9 @@ pub enum Spent {
     /// Every step was taken.
     #[error("the run has used all of its steps")]
     Steps,
+    /// Every token was read or written.
+    #[error("the run has used all of its tokens")]
+    Tokens,
     /// The time is over.
     #[error("the run has used all of its time")]
     Time,
@@ -87,20 +104,28 @@ mod tests {
 
     #[test]
     fn steps_run_out_one_by_one() {
-        let mut remaining = Budget { steps: 2, time: Duration::from_secs(60) }.begin();
+        let mut remaining = Budget { steps: 2, ..Budget::default() }.begin();
         let spent: Vec<_> = (0..4).map(|_| remaining.spend_step()).collect();
         assert_eq!(spent, [Ok(()), Ok(()), Err(Spent::Steps), Err(Spent::Steps)]);
     }
 
     #[test]
+    fn the_step_after_the_last_token_is_not_taken() {
+        let mut remaining = Budget { tokens: Some(10), ..Budget::default() }.begin();
+        assert_eq!(remaining.spend_step(), Ok(()));
+        remaining.spend_tokens(11);
+        assert_eq!(remaining.spend_step(), Err(Spent::Tokens));
+    }
+
+    #[test]
     fn no_time_means_no_step() {
-        let mut remaining = Budget { steps: 2, time: Duration::ZERO }.begin();
+        let mut remaining = Budget { time: Duration::ZERO, ..Budget::default() }.begin();
         assert_eq!(remaining.spend_step(), Err(Spent::Time));
     }
 
     #[test]
     fn endless_time_does_not_overflow() {
-        let mut remaining = Budget { steps: 1, time: Duration::MAX }.begin();
+        let mut remaining = Budget { time: Duration::MAX, ..Budget::default() }.begin();
         assert_eq!(remaining.spend_step(), Ok(()));
     }
 }

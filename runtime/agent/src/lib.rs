@@ -5,10 +5,14 @@
 //! I/O of its own; both are handed to it behind the two traits [`Provider`] and [`Tool`].
 
 mod agent;
+mod ask;
 mod budget;
 mod cancel;
 mod clip;
 mod event;
+mod key;
+mod model_name;
+mod origin;
 mod prompt;
 mod provider;
 mod run;
@@ -16,11 +20,14 @@ mod tool;
 mod toolbox;
 mod transcript;
 
-pub use agent::Agent;
+pub use agent::{Agent, CallLimits, Exposure, PermissionMode, ReasoningEffort, RunLimits, Runtime};
+pub use ask::{Answer, Asker};
 pub use budget::{Budget, Remaining, Spent};
 pub use cancel::{Cancellation, Canceller, cancellation};
 pub use clip::clip;
 pub use event::{Ending, Event, Quiet, Watcher};
+pub use model_name::{ModelName, PROVIDERS};
+pub use origin::{Layer, Origin};
 pub use prompt::instructions;
 pub use provider::{Prompt, Provider, ProviderError, Reply, Usage};
 pub use run::{CALLS_PER_REPLY, Outcome, Run, RunError};

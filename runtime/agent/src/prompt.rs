@@ -41,7 +41,6 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Budget;
 
     #[test]
     fn values_are_filled_in_once() {
@@ -55,13 +54,7 @@ mod tests {
 
     #[test]
     fn the_agents_prompt_follows_the_base_rules() {
-        let agent = Agent {
-            name: "clerk".into(),
-            description: "Files things.".into(),
-            prompt: Some("The task: {{task}}".into()),
-            tools: vec![],
-            budget: Budget::default(),
-        };
+        let agent = Agent::new("clerk", "Files things.").with_prompt("The task: {{task}}");
         let text = instructions(&agent, &[], "file it");
         assert!(text.starts_with("You are `clerk`, an agent of Palisade. Files things.\n"), "{text}");
         assert!(text.ends_with("Your tools: none.\n\nThe task: file it"), "{text}");

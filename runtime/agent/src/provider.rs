@@ -55,6 +55,13 @@ pub struct Usage {
     pub output_tokens: u64,
 }
 
+impl Usage {
+    /// Tokens read and written.
+    pub fn total(self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+}
+
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);

@@ -60,7 +60,7 @@ impl<'a> Run<'a> {
         cancellation: Cancellation,
         transcript: Transcript,
     ) -> Self {
-        let budget = agent.budget.begin();
+        let budget = agent.budget().begin();
         Self { agent, provider, toolbox, watcher, cancellation, budget, transcript, steps: 0, usage: Usage::default() }
     }
 
@@ -104,6 +104,7 @@ impl<'a> Run<'a> {
         let prompt = Prompt { instructions, tools: self.toolbox.specs(), transcript: &self.transcript };
         let reply = self.unless_stopped(self.provider.reply(prompt)).await?.map_err(Stop::Failed)?;
         self.usage += reply.usage;
+        self.budget.spend_tokens(reply.usage.total());
         let (text, calls) = (reply.text.clone(), reply.calls.len());
         self.watcher.watch(Event::ModelReplied { text, calls, usage: reply.usage });
         Ok(reply)

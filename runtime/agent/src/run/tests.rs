@@ -6,7 +6,12 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Budget, DuplicateTool, Entry, OUTPUT_LIMIT, Quiet, Tool, ToolOutcome, ToolSpec, cancellation};
+use palisade_grants::{Policy, Rule, ToolScope};
+
+use crate::{
+    Answer, Asker, Budget, DuplicateTool, Entry, OUTPUT_LIMIT, Quiet, RunLimits, Tool, ToolOutcome, ToolSpec,
+    cancellation,
+};
 
 /// Replays replies; when there are none left, fails or never returns.
 struct Script(Mutex<VecDeque<Reply>>, WhenEmpty);
@@ -81,10 +86,12 @@ fn toolbox() -> Toolbox {
 }
 
 fn agent(budget: Budget) -> Agent {
-    Agent { name: "clerk".into(), description: "Tests.".into(), prompt: None, tools: vec![], budget }
+    let Budget { steps, tokens, time, depth } = budget;
+    let budget = RunLimits { steps: Some(steps), tokens, time: Some(time), depth: Some(depth) };
+    Agent { budget, ..Agent::new("clerk", "Tests.") }
 }
 
-const PLENTY: Budget = Budget { steps: 9, time: Duration::from_secs(60) };
+const PLENTY: Budget = Budget { steps: 9, tokens: None, depth: 3, time: Duration::from_secs(60) };
 
 fn call(id: &str, tool: &str, input: Value) -> ToolCall {
     ToolCall { id: id.into(), tool: tool.into(), input }
@@ -279,4 +286,51 @@ async fn calls_of_a_run_that_was_dropped_are_closed_by_the_next() {
 fn two_tools_of_one_name_are_refused() {
     let twice = vec![tool("echo", |_, _| None), tool("echo", |_, _| None)];
     assert_eq!(Toolbox::new(twice).err(), Some(DuplicateTool { name: "echo".into() }));
+}
+
+/// Says the same to everything, and remembers why it was asked.
+struct Oracle(Answer, Mutex<Vec<String>>);
+
+#[async_trait]
+impl Asker for Oracle {
+    async fn ask(&self, call: &ToolCall, why: &str) -> Answer {
+        self.1.lock().unwrap().push(format!("{}: {why}", call.tool));
+        self.0
+    }
+}
+
+fn asks_about_echo() -> ToolScope {
+    let ask = vec![Rule::parse("echo").unwrap()];
+    ToolScope { permissions: Policy { ask, ..Policy::default() }, ..ToolScope::default() }
+}
+
+/// CF-32
+#[tokio::test]
+async fn what_a_rule_asks_about_is_made_if_somebody_says_yes() {
+    for (answer, is_made) in [(Answer::Yes, true), (Answer::No, false)] {
+        let oracle = Arc::new(Oracle(answer, Mutex::default()));
+        let toolbox = toolbox().ruled_by(asks_about_echo()).asking(Arc::clone(&oracle) as Arc<dyn Asker>);
+        let result = toolbox.call(&call("1", "echo", json!({})), &Progress::unheard()).await;
+        assert_eq!(result.is_done(), is_made, "{result:?}");
+        assert_eq!(oracle.1.lock().unwrap().len(), 1);
+    }
+}
+
+/// CF-32, CF-33
+#[tokio::test]
+async fn what_a_rule_asks_about_is_refused_if_there_is_nobody_to_ask() {
+    let result = toolbox().ruled_by(asks_about_echo()).call(&call("1", "echo", json!({})), &Progress::unheard()).await;
+    let ToolOutcome::Failed { kind: FailureKind::Denied, text } = result.outcome else { panic!("{result:?}") };
+    assert!(text.starts_with("`echo` is refused:") && text.contains("nobody to ask"), "{text}");
+}
+
+/// E13, G2, F13
+#[tokio::test]
+async fn every_call_is_held_against_the_rules_and_the_others_go_on() {
+    let deny = vec![Rule::parse("flood").unwrap()];
+    let scope = ToolScope { disallowed: deny, ..ToolScope::default() };
+    let toolbox = toolbox().ruled_by(scope);
+    let refused = toolbox.call(&call("1", "functions.Flood", json!({})), &Progress::unheard()).await;
+    assert!(matches!(refused.outcome, ToolOutcome::Failed { kind: FailureKind::Denied, .. }), "{refused:?}");
+    assert!(toolbox.call(&call("2", "Echo", json!({})), &Progress::unheard()).await.is_done());
 }

@@ -8,8 +8,7 @@ use globset::GlobBuilder;
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcherBuilder;
 use palisade_agent::{
-    Agent, Budget, Cancellation, FailureKind, Outcome, Progress, Quiet, Run, Tool, ToolResult, ToolSpec, Toolbox,
-    Transcript,
+    Agent, Cancellation, FailureKind, Outcome, Progress, Quiet, Run, Tool, ToolResult, ToolSpec, Toolbox, Transcript,
 };
 use palisade_model::Offline;
 use serde_json::{Value, json};
@@ -23,13 +22,7 @@ pub(crate) fn tree(files: &[(&str, &str)]) -> Tree {
 
 /// Runs the offline planner with these tools over a tree.
 pub(crate) async fn ask(tree: &Tree, tools: &[&'static str], task: &str) -> (String, Transcript) {
-    let agent = Agent {
-        name: "explore".into(),
-        description: "Looks around.".into(),
-        prompt: None,
-        tools: tools.iter().map(|&tool| tool.to_owned()).collect(),
-        budget: Budget::default(),
-    };
+    let agent = Agent::new("explore", "Looks around.");
     let toolbox = tools.iter().map(|name| Arc::new(TreeTool::new(name, tree)) as Arc<dyn Tool>).collect();
     let toolbox = Toolbox::new(toolbox).unwrap();
     let mut run = Run::new(&agent, &Offline, &toolbox, &Quiet, Cancellation::never(), Transcript::new());
