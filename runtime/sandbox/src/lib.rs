@@ -46,5 +46,5 @@ pub use limits::Limits;
 pub use needs::{Import, Needs, NeedsError};
 pub use output::Captured;
 pub use sandbox::{Call, Cost, Report};
-pub use scope::{LinkRefusal, Scope};
+pub use scope::{Bounds, Gate, LinkRefusal, Scope};
 pub use workspace::{Workspace, WorkspaceError};

@@ -165,6 +165,9 @@ pub(crate) fn call_here(tool: &LinkedTool, tools: &Tools, input: &str, call: &Ca
 /// Runs a tool for another guest, inside what is left of that guest's time and depth.
 pub(crate) async fn call_from(caller: &mut Host, tool: &str, input: &str) -> Report {
     let Some(linked) = scope::find(&caller.tools, tool) else { return Report::failed(scope::unknown(tool)) };
+    if let Some(Err(denial)) = linked.gate.as_ref().map(|gate| gate(input)) {
+        return Report { denials: vec![denial.clone()], ..Report::failed(Failure::Denied(denial)) };
+    }
     let depth = caller.depth + 1;
     if depth > linked.limits.depth {
         return Report::failed(Failure::TooMany { what: "tools calling tools", limit: linked.limits.depth as usize });

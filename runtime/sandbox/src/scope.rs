@@ -57,6 +57,21 @@ pub(crate) struct LinkedTool {
     preopens: Preopens,
     grants: Grants,
     storage: Option<StorageSpace>,
+    /// Asked before another tool calls this one.
+    pub(crate) gate: Option<Gate>,
+}
+
+/// Decides about the input of a call that one tool makes to another. Whoever calls a tool from outside
+/// decides for itself.
+pub type Gate = Arc<dyn Fn(&str) -> Result<(), Denial> + Send + Sync>;
+
+/// How far one tool of an agent reaches, where that is less than its agent does.
+#[derive(Clone, Default)]
+pub struct Bounds {
+    /// What it may touch at most.
+    pub grants: Option<Grants>,
+    /// What other tools may have it do.
+    pub gate: Option<Gate>,
 }
 
 /// Why a tool is not in an agent's toolbox.
@@ -108,12 +123,24 @@ impl Scope {
     /// Adds a tool: links it to what the agent's grants and the tool's declaration both hold. Tools
     /// that import `palisade:toolbox/…` are added after those they call.
     pub fn add(&self, tool: &Compiled, description: &Description, space: &str) -> Result<(), LinkRefusal> {
+        self.add_within(tool, description, space, Bounds::default())
+    }
+
+    /// The same for a tool that reaches less far than its agent.
+    pub fn add_within(
+        &self,
+        tool: &Compiled,
+        description: &Description,
+        space: &str,
+        bounds: Bounds,
+    ) -> Result<(), LinkRefusal> {
         let refused = |reason: String| LinkRefusal::Unusable(Failure::BadComponent { reason });
         if self.limits.stack < engine::STACK {
             return Err(refused(format!("a stack limit below {} bytes cannot be kept", engine::STACK)));
         }
         tool.needs().check_declared(&description.capabilities).map_err(|error| refused(error.to_string()))?;
-        let grants = self.grants.narrow(&Grants::asking(&description.capabilities));
+        let asked = Grants::asking(&description.capabilities);
+        let grants = bounds.grants.iter().fold(self.grants.narrow(&asked), |grants, bound| grants.narrow(bound));
         let shape = self.shape(tool, description, &grants)?;
         let pre = self.link(tool, shape).map_err(LinkRefusal::Unusable)?;
         let storage = self.storage.clone().zip(grants.storage).map(|(storage, grant)| StorageSpace {
@@ -128,6 +155,7 @@ impl Scope {
             preopens: self.preopens.narrow(&grants.files),
             grants,
             storage,
+            gate: bounds.gate,
         };
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         tools.insert(description.name.clone(), Arc::new(linked));
@@ -181,6 +209,7 @@ impl Scope {
             preopens: self.preopens.clone(),
             grants: Grants::default(),
             storage: None,
+            gate: None,
         };
         sandbox::describe_here(&linked, &self.tools, call)
     }

@@ -85,7 +85,7 @@ impl Workspace {
             let around = grant.folders().filter(|(folder, _)| *folder != path && path.is_within(folder));
             around
                 .max_by_key(|(folder, _)| folder.as_str().len())
-                .is_none_or(|(_, access)| Some(access) < grant.access(path))
+                .is_none_or(|(_, access)| Some(access) < grant.folder_access(path))
         };
         let mut opened = Vec::new();
         for (path, _) in grant.folders().filter(|(path, _)| opens_more(path)) {

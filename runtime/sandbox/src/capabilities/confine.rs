@@ -170,12 +170,17 @@ impl Place {
     pub(crate) fn permit(self, change: Change) -> Result<PermittedPlace, Denial> {
         let permitted = match change {
             Change::Write => self.area.grant.permit_write(&self.path),
-            Change::Move => self.area.grant.permit_move(&self.path),
+            Change::Move => self.area.grant.permit_move(&self.path, self.is_directory()),
         };
         match permitted {
             Ok(permitted) => Ok(PermittedPlace { place: self, permitted }),
             Err(denial) => Err(self.area.explain(&self.path, denial)),
         }
+    }
+
+    fn is_directory(&self) -> bool {
+        let stat = rustix::fs::statat(self.directory.as_fd(), self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
+        stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
     }
 
     /// Whether a directory here holds a link, at any depth, that would lead out of the area after a
@@ -285,11 +290,16 @@ impl PermittedPlace {
     }
 }
 
+/// Finds what a path means without opening it.
+pub(crate) fn look(from: &File, path: &str, last: LastLink) -> Result<OwnedFd, Errno> {
+    let follow = if last == LastLink::Follow { OFlags::empty() } else { OFlags::NOFOLLOW };
+    open_beneath(from.as_fd(), path, OFlags::PATH | follow)
+}
+
 /// Whether opening a path could wait for somebody: a pipe for its writer, a device for anything.
 pub(crate) fn is_special(from: &File, path: &str, last: LastLink) -> bool {
-    let follow = if last == LastLink::Follow { OFlags::empty() } else { OFlags::NOFOLLOW };
     let kind = |fd: OwnedFd| rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    match open_beneath(from.as_fd(), path, OFlags::PATH | follow).and_then(kind) {
+    match look(from, path, last).and_then(kind) {
         Ok(kind) => !(kind.is_file() || kind.is_dir() || kind.is_symlink()),
         Err(_) => false,
     }

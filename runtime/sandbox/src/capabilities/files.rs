@@ -9,7 +9,7 @@ use rustix::{
 };
 use wasmtime::component::{HasSelf, Linker};
 
-use crate::{bindings::files, host::Host, workspace::open_beneath};
+use crate::{bindings::files, capabilities::preopens::Shown, host::Host, workspace::open_beneath};
 
 /// The most that one `read` returns; the guest's memory pays for it, and so does the host's.
 const MAX_READ: u32 = 8 << 20;
@@ -30,7 +30,7 @@ impl files::Host for Host {
             if let Ok(path) = WorkspacePath::parse(&path) {
                 self.trail.step(path, Arc::clone(&directory));
             }
-            list(&directory)
+            list(&directory, &self.files.shown_in(&*directory))
         }))
     }
 
@@ -46,9 +46,17 @@ impl files::Host for Host {
 }
 
 impl Host {
+    /// Opens what a path means, unless that is hidden.
+    fn open(&mut self, text: &str, flags: OFlags) -> Result<OwnedFd, files::Error> {
+        let opened = self.open_wherever(text, flags)?;
+        // A path from the root lies in the scratch folder, where nothing is hidden.
+        let is_hidden = !text.starts_with('/') && self.files.hides(&opened);
+        if is_hidden { Err(files::Error::NotFound) } else { Ok(opened) }
+    }
+
     /// Opens what a path means, from the nearest directory on the trail or from its preopen. The
     /// kernel keeps it below either.
-    fn open(&mut self, text: &str, flags: OFlags) -> Result<OwnedFd, files::Error> {
+    fn open_wherever(&mut self, text: &str, flags: OFlags) -> Result<OwnedFd, files::Error> {
         let path = match WorkspacePath::parse(text) {
             Ok(path) => path,
             // The kernel decides where `..` leads; it must stay below the workspace's preopen.
@@ -68,7 +76,7 @@ impl Host {
     }
 }
 
-fn list(directory: &OwnedFd) -> Result<files::Listing, files::Error> {
+fn list(directory: &OwnedFd, shown: &Shown) -> Result<files::Listing, files::Error> {
     let mut listing = files::Listing { entries: Vec::new(), unnameable: 0 };
     for entry in rustix::fs::Dir::read_from(directory)? {
         let entry = entry?;
@@ -77,6 +85,7 @@ fn list(directory: &OwnedFd) -> Result<files::Listing, files::Error> {
         }
         match entry.file_name().to_str() {
             Ok("." | "..") => {}
+            Ok(name) if !shown.has(name) => {}
             Ok(name) => {
                 let kind = match entry.file_type() {
                     FileType::Unknown => look(directory, name)?,

@@ -1,6 +1,6 @@
 //! The granted folders of an agent, opened once; and what one call has used up of them.
 
-use std::{fs::File, sync::Arc};
+use std::{collections::BTreeMap, fs::File, os::fd::AsFd, sync::Arc};
 
 use palisade_grants::{Access, Capability, Denial, FilesGrant, WorkspacePath};
 use wasmtime_wasi::{FsPerms, OpenMode, filesystem::Dir};
@@ -34,6 +34,28 @@ pub(crate) struct Files {
     pub(crate) quota: Arc<Quota>,
     open: usize,
     most_open: usize,
+    /// What is shown of the directories that are being read, by the handle of their listing.
+    listed: BTreeMap<u32, Shown>,
+}
+
+/// Which names in a directory a guest may see.
+pub(crate) enum Shown {
+    All,
+    Some(Arc<FilesGrant>, WorkspacePath),
+    None,
+}
+
+impl Shown {
+    pub(crate) fn has(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::None => false,
+            Self::Some(grant, directory) => {
+                let path = format!("{}/{name}", directory.as_str());
+                WorkspacePath::parse(path.trim_start_matches('/')).is_ok_and(|path| !grant.hides(&path))
+            }
+        }
+    }
 }
 
 impl Preopens {
@@ -62,7 +84,8 @@ impl Preopens {
 
     /// The same handles with no more than this grant allows.
     pub(crate) fn narrow(&self, grant: &FilesGrant) -> Self {
-        let folders = self.folders.iter().filter_map(|folder| Some(folder.with(grant.access(&folder.path)?)));
+        let folders = self.folders.iter().filter(|folder| !grant.hides(&folder.path));
+        let folders = folders.filter_map(|folder| Some(folder.with(grant.folder_access(&folder.path)?)));
         let narrowed = |area: &Area| Area { grant: Arc::new(grant.clone()), ..area.clone() };
         Self {
             workspace: self.workspace.as_ref().map(narrowed),
@@ -98,6 +121,7 @@ impl Files {
             quota: Arc::new(Quota::new(limits.written, limits.created)),
             open: 0,
             most_open: limits.open_files,
+            listed: BTreeMap::new(),
         }
     }
 
@@ -122,6 +146,43 @@ impl Files {
     /// What may be done in the workspace.
     pub(crate) fn grant(&self) -> Option<&FilesGrant> {
         Some(&self.preopens.workspace.as_ref()?.grant)
+    }
+
+    /// Whether anything in the workspace is hidden from the guest. If not, what it can open it may see.
+    pub(crate) fn hides_anything(&self) -> bool {
+        self.grant().is_some_and(FilesGrant::hides_anything)
+    }
+
+    /// Whether an open file or directory is hidden from the guest. The kernel says where it really lies;
+    /// what it cannot say of is hidden.
+    pub(crate) fn hides(&self, opened: impl AsFd) -> bool {
+        self.hides_anything() && Area::around(self.areas(), opened).map_or(true, |(area, path)| area.grant.hides(&path))
+    }
+
+    /// Which names in an open directory the guest may see.
+    pub(crate) fn shown_in(&self, directory: impl AsFd) -> Shown {
+        match self.hides_anything().then(|| Area::around(self.areas(), directory)) {
+            None => Shown::All,
+            Some(Ok((area, path))) => Shown::Some(Arc::clone(&area.grant), path),
+            Some(Err(_)) => Shown::None,
+        }
+    }
+
+    /// Remembers what is shown of a listing.
+    pub(crate) fn lists(&mut self, listing: u32, shown: Shown) {
+        match shown {
+            Shown::All => {}
+            Shown::Some(..) | Shown::None => drop(self.listed.insert(listing, shown)),
+        }
+    }
+
+    /// Whether a name of a listing is shown.
+    pub(crate) fn shows(&self, listing: u32, name: &str) -> bool {
+        self.listed.get(&listing).is_none_or(|shown| shown.has(name))
+    }
+
+    pub(crate) fn lists_no_more(&mut self, listing: u32) {
+        self.listed.remove(&listing);
     }
 
     pub(crate) fn written(&self) -> u64 {

@@ -21,7 +21,7 @@ use wasmtime_wasi::{
 
 use crate::{
     capabilities::{
-        confine::{Area, Change, LastLink, PermittedPlace, Place, io_code, is_special},
+        confine::{self, Area, Change, LastLink, PermittedPlace, Place, io_code, is_special},
         preopens::{Files, Preopen},
         trail::Trail,
     },
@@ -187,7 +187,8 @@ impl HostDescriptor for Guarded<'_> {
         } else if is_special(&self.directory(&fd)?.dir, &path, last) {
             return Err(ErrorCode::Unsupported.into());
         } else {
-            self.wasi.open_at(fd, path_flags, path, open_flags, flags).await?
+            let opened = self.wasi.open_at(fd, path_flags, path, open_flags, flags).await?;
+            self.unless_hidden(opened)?
         };
         // Counted when there is something to close: what was refused on the way here was not opened.
         self.files.opened();
@@ -333,7 +334,7 @@ impl HostDescriptor for Guarded<'_> {
         HostDescriptor::drop(&mut self.wasi, fd)
     }
 
-    // What follows changes nothing and goes straight through.
+    // What follows changes nothing; only what is hidden is held back.
 
     fn read_via_stream(
         &mut self,
@@ -379,7 +380,10 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn read_directory(&mut self, fd: Resource<Descriptor>) -> FsResult<Resource<types::DirectoryEntryStream>> {
-        self.wasi.read_directory(fd).await
+        let shown = self.files.shown_in(&*self.directory(&fd)?.dir);
+        let stream = self.wasi.read_directory(fd).await?;
+        self.files.lists(stream.rep(), shown);
+        Ok(stream)
     }
 
     async fn stat(&mut self, fd: Resource<Descriptor>) -> FsResult<types::DescriptorStat> {
@@ -392,10 +396,12 @@ impl HostDescriptor for Guarded<'_> {
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<types::DescriptorStat> {
+        self.find_unless_hidden(&fd, &path, last_link(path_flags))?;
         self.wasi.stat_at(fd, path_flags, path).await
     }
 
     async fn readlink_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<String> {
+        self.find_unless_hidden(&fd, &path, LastLink::Keep)?;
         self.wasi.readlink_at(fd, path).await
     }
 
@@ -413,6 +419,7 @@ impl HostDescriptor for Guarded<'_> {
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<types::MetadataHashValue> {
+        self.find_unless_hidden(&fd, &path, last_link(path_flags))?;
         self.wasi.metadata_hash_at(fd, path_flags, path).await
     }
 }
@@ -438,6 +445,32 @@ impl Guarded<'_> {
         self.take_back(lent, opened)
     }
 
+    /// What was opened, if the guest may see it. It is asked about once it is open, so that nobody can
+    /// change what its path means in between.
+    fn unless_hidden(&mut self, opened: Resource<Descriptor>) -> FsResult<Resource<Descriptor>> {
+        if !self.files.hides_anything() {
+            return Ok(opened);
+        }
+        let file = match self.wasi.table.get(&opened)? {
+            Descriptor::File(file) => Arc::clone(&file.file),
+            Descriptor::Dir(directory) => Arc::clone(&directory.dir),
+        };
+        if self.files.hides(&*file) {
+            self.wasi.table.delete(opened)?;
+            return Err(ErrorCode::NoEntry.into());
+        }
+        Ok(opened)
+    }
+
+    /// Refuses to tell of what is hidden.
+    fn find_unless_hidden(&self, fd: &Resource<Descriptor>, path: &str, last: LastLink) -> FsResult<()> {
+        if !self.files.hides_anything() {
+            return Ok(());
+        }
+        let found = confine::look(&self.directory(fd)?.dir, path, last).map_err(confine::code)?;
+        if self.files.hides(&found) { Err(ErrorCode::NoEntry.into()) } else { Ok(()) }
+    }
+
     /// Puts a counter around a stream that writes to a file.
     fn metered(&mut self, stream: Resource<DynOutputStream>) -> FsResult<Resource<DynOutputStream>> {
         let inner = self.wasi.table.delete(stream)?;
@@ -451,10 +484,18 @@ impl HostDirectoryEntryStream for Guarded<'_> {
         &mut self,
         stream: Resource<types::DirectoryEntryStream>,
     ) -> FsResult<Option<types::DirectoryEntry>> {
-        self.wasi.read_directory_entry(stream).await
+        let rep = stream.rep();
+        loop {
+            let entry = self.wasi.read_directory_entry(Resource::new_borrow(rep)).await?;
+            match &entry {
+                Some(entry) if !self.files.shows(rep, &entry.name) => {}
+                _ => return Ok(entry),
+            }
+        }
     }
 
     fn drop(&mut self, stream: Resource<types::DirectoryEntryStream>) -> wasmtime::Result<()> {
+        self.files.lists_no_more(stream.rep());
         HostDirectoryEntryStream::drop(&mut self.wasi, stream)
     }
 }
