@@ -1,133 +1,165 @@
-//! An agent's definition: Markdown, with its settings in front.
+//! Agent definitions as people write them.
+//!
+//! Markdown with settings in front, YAML, the `agents` of a JSON configuration, the entries of a
+//! plugin's `plugin.json` and code all become one [`Agent`]. This module is pure: bytes come in, a
+//! value or a list of [`Notice`]s goes out. Nothing here reads a file, and nothing here decides
+//! which of two agents with one name is used.
+//!
+//! Everything that is wrong with a file is reported at once, with its line and column. What would
+//! take a restriction away if it were overlooked is an error; what merely has no effect is a
+//! warning.
 
-use std::time::Duration;
+mod agent;
+mod config;
+mod document;
+mod fields;
+mod frontmatter;
+mod item;
+mod limits;
+mod manifest;
+mod model;
+mod node;
+mod notice;
+mod plugin_agent;
+mod reading;
+mod report;
+mod runtime;
+mod suggest;
+mod text;
+mod tools;
+mod units;
+mod write;
 
-use palisade_agent::{Agent, Budget};
-use palisade_grants::{Access, Capability, FilesGrant, Grants};
-use palisade_sandbox::Limits;
-use serde::Deserialize;
+use palisade_agent::{Agent, Origin};
 
-use crate::BuiltIn;
+use self::{
+    agent::{Body, Fields},
+    document::{Document, Syntax},
+    fields::Field,
+    frontmatter::Missing,
+    item::Item,
+    node::{Content, Node},
+    report::{At, Report},
+};
 
-/// An agent and what it may do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Definition {
-    /// Who it is.
+pub use config::{Config, ConfigSettings, parse_config};
+pub use manifest::{Manifest, ManifestAgent, ManifestTool, parse_manifest};
+pub use notice::{Notice, Rejected, Severity};
+pub use plugin_agent::parse_plugin_agent;
+pub use write::{to_markdown, to_yaml};
+
+/// The longest file that is read at all. An agent is a page of text; what is longer is a mistake or
+/// an attempt to keep us busy.
+pub const MAX_FILE: usize = 256 * 1024;
+
+/// What is known of a text before it is read.
+#[derive(Clone, Debug)]
+pub struct Source<'a> {
+    /// The file, as it is shown to people.
+    pub file: &'a str,
+    /// What [`Agent::origin`] becomes.
+    pub origin: Origin,
+    /// The name of an agent that has none of its own: its file's, without the ending. A different
+    /// name is a warning.
+    pub fallback_name: Option<&'a str>,
+    /// The only name it may have; a different one is an error.
+    pub required_name: Option<&'a str>,
+    /// Whether it must say what it is for.
+    pub description: Presence,
+}
+
+/// Whether something must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It must.
+    Required,
+    /// It may be left out.
+    Optional,
+}
+
+/// An agent that was read, and what is worth saying about its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// The agent.
     pub agent: Agent,
-    /// What it may touch.
-    pub grants: Grants,
-    /// What each of its calls may use up.
-    pub limits: Limits,
+    /// What has no effect or is probably meant otherwise.
+    pub warnings: Vec<Notice>,
 }
 
-/// Why a text is no definition.
-#[derive(Debug, thiserror::Error)]
-pub enum DefinitionError {
-    /// There are no settings in front.
-    #[error("Invalid markdown format: missing YAML frontmatter; begin the file with `---`, the settings, and `---`")]
-    NoFrontmatter,
-    /// The settings do not fit.
-    #[error("Failed to parse agent frontmatter: {0}")]
-    Frontmatter(#[from] serde_yaml::Error),
-    /// The name is missing.
-    #[error("Agent name is required")]
-    NoName,
-    /// A tool that does not exist.
-    #[error("there is no tool `{0}`; there are {known}", known = BuiltIn::all().map(|tool| tool.name).collect::<Vec<_>>().join(", "))]
-    UnknownTool(String),
+/// Whether a text may be the name of an agent, a plugin or a plugin's tool: a letter or digit, then
+/// up to 99 letters, digits, `_` and `-`, all of them ASCII.
+pub fn is_valid_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphanumeric())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+        && name.len() <= 100
 }
 
-/// The settings as they are written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Frontmatter {
-    name: String,
-    description: String,
-    tools: Vec<String>,
-    max_steps: Option<u32>,
-    /// Seconds.
-    timeout: Option<u64>,
-    grants: Option<Grants>,
+/// Reads Markdown with settings in front.
+pub fn parse_markdown(text: &[u8], source: &Source<'_>) -> Result<Parsed, Rejected> {
+    parse_markdown_without(text, source, None)
 }
 
-impl Definition {
-    /// Parses a Markdown file with frontmatter.
-    pub fn parse(text: &str) -> Result<Self, DefinitionError> {
-        let (frontmatter, body) = split(text).ok_or(DefinitionError::NoFrontmatter)?;
-        let Frontmatter { name, description, tools, max_steps, timeout, grants } = serde_yaml::from_str(frontmatter)?;
-        if name.is_empty() {
-            return Err(DefinitionError::NoName);
+/// Reads Markdown and pays no attention to one of the fields.
+fn parse_markdown_without(text: &[u8], source: &Source<'_>, ignored: Option<Field>) -> Result<Parsed, Rejected> {
+    let text = decoded(text, source.file)?;
+    let report = Report::new(source.file, text.as_bytes());
+    let parts = match frontmatter::split(text) {
+        Ok(parts) => parts,
+        Err(missing) => {
+            let fix = match missing {
+                Missing::Opening => "begin the file with a line `---`, the settings, and another line `---`",
+                Missing::Closing => "end the settings with a line `---`",
+            };
+            let message = "Invalid markdown format: missing YAML frontmatter".to_owned();
+            return Err(report.reject(At::Byte(0), message, Some(fix.to_owned())));
         }
-        let writes = tools_write(&tools)?;
-        let prompt = Some(body.trim().to_owned()).filter(|body| !body.is_empty());
-        let default = Budget::default();
-        let budget = Budget {
-            steps: max_steps.unwrap_or(default.steps),
-            time: timeout.map_or(default.time, Duration::from_secs),
-        };
-        Ok(Self {
-            agent: Agent { name, description, prompt, tools, budget },
-            grants: grants.unwrap_or_else(|| derived(writes)),
-            limits: Limits::STANDARD,
-        })
-    }
+    };
+    let body = text.get(parts.body.clone()).unwrap_or_default();
+    let start = parts.body.start + (body.len() - body.trim_start().len());
+    let body = Body { text: body.trim(), offset: start };
+    let document = Document::new(text, parts.settings, Syntax::Yaml);
+    let what = "agent frontmatter";
+    let (report, root) = read_map(report.about(document), document, what)?;
+    let fields = Fields::collect(Item::root(&report, &root)).without(ignored);
+    let agent = fields.agent(Some(body), source, what);
+    Ok(Parsed { agent, warnings: report.finish()? })
 }
 
-/// The grants of a definition that names none: the workspace, read-only unless one of its tools
-/// writes.
-fn derived(writes: bool) -> Grants {
-    let access = if writes { Access::ReadWrite } else { Access::Read };
-    Grants { files: FilesGrant::workspace(access), storage: None }
+/// Reads YAML.
+pub fn parse_yaml(text: &[u8], source: &Source<'_>) -> Result<Parsed, Rejected> {
+    let text = decoded(text, source.file)?;
+    let document = Document::new(text, 0..text.len(), Syntax::Yaml);
+    let report = Report::new(source.file, text.as_bytes()).about(document);
+    let what = "agent YAML";
+    let (report, root) = read_map(report, document, what)?;
+    let agent = Fields::collect(Item::root(&report, &root)).agent(None, source, what);
+    Ok(Parsed { agent, warnings: report.finish()? })
 }
 
-fn tools_write(tools: &[String]) -> Result<bool, DefinitionError> {
-    let mut writes = false;
-    for name in tools {
-        let tool = BuiltIn::find(name).ok_or_else(|| DefinitionError::UnknownTool(name.clone()))?;
-        writes |= tool.description().capabilities.contains(&Capability::FsWrite);
-    }
-    Ok(writes)
+fn decoded<'t>(bytes: &'t [u8], file: &str) -> Result<&'t str, Rejected> {
+    text::decode(bytes).map_err(|error| Report::new(file, bytes).reject_bytes(&error))
 }
 
-/// The settings between two lines of `---`, and what follows.
-fn split(text: &str) -> Option<(&str, &str)> {
-    let text = text.trim_start_matches('\u{feff}');
-    let rest = text.strip_prefix("---")?;
-    let rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n'))?;
-    let mut offset = 0;
-    for line in rest.split_inclusive('\n') {
-        if line.trim_end() == "---" {
-            return Some((&rest[..offset], &rest[offset + line.len()..]));
+/// Reads a document that must be a map. Nothing at all is a map without entries.
+fn read_map<'a>(report: Report<'a>, document: Document<'a>, what: &str) -> Result<(Report<'a>, Node), Rejected> {
+    let root = match document.read() {
+        Ok(root) => root,
+        Err(fault) => {
+            let at = fault.offset.map_or(At::File, At::Byte);
+            let message = format!("Failed to parse {what}: {}", fault.cause);
+            return Err(report.reject(at, message, fault.fix.map(str::to_owned)));
         }
-        offset += line.len();
+    };
+    match root.content {
+        Content::Map(_) => Ok((report, root)),
+        Content::Null => Ok((report, Node { content: Content::Map(Vec::new()), ..root })),
+        _ => {
+            let message = format!("Failed to parse {what}: expected fields, but found {}", root.kind());
+            Err(report.reject(At::Node(root.id), message, Some("write `name: my-agent` and so on".to_owned())))
+        }
     }
-    None
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(tools: &str) -> Result<Definition, DefinitionError> {
-        Definition::parse(&format!("---\nname: a\ndescription: b\ntools: [{tools}]\n---\nDo it.\n---\nReally.\n"))
-    }
-
-    #[test]
-    fn an_agent_without_a_writing_tool_gets_the_workspace_read_only() {
-        assert_eq!(parse("read, grep").unwrap().grants.files, FilesGrant::workspace(Access::Read));
-        assert_eq!(parse("read, write").unwrap().grants.files, FilesGrant::workspace(Access::ReadWrite));
-    }
-
-    #[test]
-    fn the_body_is_the_prompt_and_may_hold_rules() {
-        assert_eq!(parse("read").unwrap().agent.prompt.as_deref(), Some("Do it.\n---\nReally."));
-    }
-
-    #[test]
-    fn what_is_misspelt_is_an_error() {
-        assert!(matches!(parse("raed"), Err(DefinitionError::UnknownTool(name)) if name == "raed"));
-        let text = "---\nname: a\ndescription: b\ntools: []\nmax_stepps: 3\n---\n";
-        assert!(matches!(Definition::parse(text), Err(DefinitionError::Frontmatter(_))));
-        assert!(matches!(Definition::parse("plain text"), Err(DefinitionError::NoFrontmatter)));
-    }
-}
+mod tests;

@@ -1,12 +1,15 @@
-//! From a definition to an agent that can act: a scope, and a toolbox whose every tool is linked
-//! in it.
+//! From what an agent may do to an agent that can act: a scope, and a toolbox whose every tool is
+//! linked in it.
 
-use std::{sync::Arc, thread};
+use std::{fmt, sync::Arc, thread};
 
 use palisade_agent::{DuplicateTool, Tool, Toolbox};
-use palisade_sandbox::{Compiled, Compiler, Engine, Failure, LinkRefusal, Scope, Workspace, WorkspaceError};
+use palisade_grants::{Call, Capability, Decision, Denial};
+use palisade_sandbox::{
+    Bounds, Compiled, Compiler, Engine, Failure, Gate, LinkRefusal, Scope, Workspace, WorkspaceError,
+};
 
-use crate::{BuiltIn, Definition, tool::SandboxedTool};
+use crate::{BuiltIn, Effective, EffectiveTool, tool::SandboxedTool};
 
 /// An agent that can act.
 pub struct Equipped {
@@ -14,17 +17,35 @@ pub struct Equipped {
     pub toolbox: Toolbox,
     /// The sandbox they run in.
     pub scope: Arc<Scope>,
-    /// Tools of the definition that could not be linked, with the reason.
+    /// Tools in its scope that cannot be called, with the reason.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A tool of the definition that is not there.
+/// A tool in an agent's scope that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// Its name.
     pub tool: String,
     /// Why.
-    pub reason: LinkRefusal,
+    pub reason: Missing,
+}
+
+/// Why a tool in scope is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It was not linked.
+    Refused(LinkRefusal),
+    /// There is nothing to link.
+    Unavailable(String),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Unavailable(reason) => f.write_str(reason),
+        }
+    }
 }
 
 /// Why an agent could not be equipped.
@@ -33,31 +54,61 @@ pub enum EquipError {
     /// Its folders cannot be opened.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
-    /// It names a tool twice.
+    /// It has two tools of one name.
     #[error(transparent)]
     Duplicate(#[from] DuplicateTool),
 }
 
-/// Opens what the definition grants and links its tools to that.
+/// Opens what an agent may touch and links its tools to that.
 pub fn equip(
     engine: &Engine,
     compiler: Option<&Compiler>,
     workspace: &Workspace,
-    definition: &Definition,
+    effective: &Effective,
 ) -> Result<Equipped, EquipError> {
-    let scope = Scope::open(engine, workspace, definition.grants.clone(), definition.limits, None)?;
-    let scope = Arc::new(scope);
+    let scope = Arc::new(Scope::open(engine, workspace, effective.grants.clone(), effective.limits, None)?);
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     let mut left_out = Vec::new();
-    let named: Vec<&'static BuiltIn> = definition.agent.tools.iter().filter_map(|name| BuiltIn::find(name)).collect();
-    for (tool, loaded) in named.iter().zip(load(&named, engine, compiler)) {
-        let loaded = loaded.map_err(LinkRefusal::Unusable);
-        match loaded.and_then(|compiled| scope.add(&compiled, &tool.description(), "core")) {
-            Ok(()) => tools.push(Arc::new(SandboxedTool::new(&tool.description(), Arc::clone(&scope)))),
-            Err(reason) => left_out.push(LeftOut { tool: tool.name.to_owned(), reason }),
+    let mut built_in: Vec<(&EffectiveTool, &'static BuiltIn)> = Vec::new();
+    for tool in &effective.tools {
+        match (&tool.unavailable, BuiltIn::find(tool.candidate.name())) {
+            (None, Some(component)) => built_in.push((tool, component)),
+            (reason, _) => {
+                let reason = reason.clone().unwrap_or_else(|| "it has no component".to_owned());
+                left_out.push(LeftOut { tool: tool.candidate.name().to_owned(), reason: Missing::Unavailable(reason) });
+            }
         }
     }
-    Ok(Equipped { toolbox: Toolbox::new(tools)?, scope, left_out })
+    let components: Vec<&'static BuiltIn> = built_in.iter().map(|(_, component)| *component).collect();
+    for ((tool, component), loaded) in built_in.iter().zip(load(&components, engine, compiler)) {
+        let description = component.description();
+        let loaded = loaded.map_err(LinkRefusal::Unusable);
+        let bounds = Bounds { grants: Some(tool.grants.clone()), gate: Some(gate(component.name, effective)) };
+        match loaded.and_then(|compiled| scope.add_within(&compiled, &description, "core", bounds)) {
+            Ok(()) => tools.push(Arc::new(SandboxedTool::new(&description, Arc::clone(&scope)))),
+            Err(reason) => left_out.push(LeftOut { tool: component.name.to_owned(), reason: Missing::Refused(reason) }),
+        }
+    }
+    let toolbox = Toolbox::new(tools)?.ruled_by(effective.agent.scope.clone());
+    Ok(Equipped { toolbox, scope, left_out })
+}
+
+/// The rules hold for a tool that calls another as they do for the model; there is nobody to ask.
+fn gate(tool: &'static str, effective: &Effective) -> Gate {
+    let scope = effective.agent.scope.clone();
+    Arc::new(move |input| {
+        let input = serde_json::from_str(input).unwrap_or_default();
+        let verdict = scope.decide(&Call::new(tool, &input)).without_asking();
+        match verdict.decision {
+            Decision::Allow => Ok(()),
+            Decision::Ask | Decision::Deny => Err(Denial {
+                capability: Capability::Tools,
+                asked: format!("calling {tool}"),
+                rule: verdict.reason,
+                remedy: "change the rules of the agent's definition".to_owned(),
+            }),
+        }
+    })
 }
 
 /// Loads tools side by side: copying their machine code is most of what a first answer waits for.

@@ -1,16 +1,26 @@
 //! What is loaded from files and becomes an agent that can act.
 //!
-//! The only crate that knows both agents and sandboxes: a definition gets its tools here, each a
-//! component linked to what the definition's grants hold.
+//! The only crate that knows both agents and sandboxes. A [`definition`] is read, the [`Registry`]
+//! decides which one is meant, [`effective`] works out what it may do, and [`equip`] gives it its
+//! tools, each a component linked to what it may touch.
 
 mod builtin;
-mod definition;
+pub mod definition;
+mod effective;
 mod equip;
+mod explain;
+mod plugin_tools;
 pub mod prove;
 mod registry;
 mod tool;
 
 pub use builtin::BuiltIn;
-pub use definition::{Definition, DefinitionError};
-pub use equip::{EquipError, Equipped, LeftOut, equip};
-pub use registry::{Registry, UnknownAgent};
+pub use definition::{Notice, Severity};
+pub use effective::{Available, Effective, EffectiveTool, available, effective};
+pub use equip::{EquipError, Equipped, LeftOut, Missing, equip};
+pub use explain::{ExplainedCall, Explanation};
+pub use registry::{
+    AskError, COMPAT_DIRS, CheckError, Checked, Entry, FileCache, FindError, LoadError, Located, Places, Plugin,
+    PluginTool, ProjectFile, RegisterError, Registry, Shadowed, SharedRegistry, Status, Trust, TrustError, check_paths,
+    real_path, roster, write_new,
+};

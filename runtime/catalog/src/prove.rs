@@ -14,7 +14,7 @@ use palisade_sandbox::{Call, Description, Engine, Limits, Report, Scope, Workspa
 use serde::Serialize;
 
 use crate::{
-    BuiltIn, Definition,
+    BuiltIn, Effective,
     builtin::LinkProbe,
     prove::{
         attempts::{ATTEMPTS, Attempt, Expect, LINKS},
@@ -68,19 +68,19 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Runs every attempt inside the agent's sandbox, telling `watch` each verdict as it comes.
 pub fn prove(
     engine: &Engine,
-    definition: &Definition,
+    effective: &Effective,
     mut watch: impl FnMut(&Verdict),
 ) -> Result<Vec<Verdict>, ProveError> {
-    control(engine, definition)?;
+    control(engine, effective)?;
     let mut verdicts = Vec::new();
     for attempt in ATTEMPTS {
-        let verdict = run(engine, definition, attempt)?;
+        let verdict = run(engine, effective, attempt)?;
         watch(&verdict);
         verdicts.push(verdict);
     }
     for probe in LinkProbe::all() {
         let Some((_, tried)) = LINKS.iter().find(|(name, _)| probe.name == format!("probe-{name}")) else { continue };
-        let verdict = link(engine, definition, probe, tried)?;
+        let verdict = link(engine, effective, probe, tried)?;
         watch(&verdict);
         verdicts.push(verdict);
     }
@@ -88,12 +88,12 @@ pub fn prove(
 }
 
 /// The proof is worth something only if the probe can do what is granted.
-fn control(engine: &Engine, definition: &Definition) -> Result<(), ProveError> {
-    if definition.grants.files.is_empty() {
+fn control(engine: &Engine, effective: &Effective) -> Result<(), ProveError> {
+    if effective.grants.files.is_empty() {
         return Ok(());
     }
-    let stage = Stage::set(&definition.grants.files)?;
-    let scope = scope(engine, definition, &stage, definition.limits)?;
+    let stage = Stage::set(&effective.grants.files)?;
+    let scope = scope(engine, effective, &stage, effective.limits)?;
     if let Err(refusal) = add_probe(engine, &scope) {
         return Err(ProveError::Control(refusal));
     }
@@ -105,9 +105,9 @@ fn control(engine: &Engine, definition: &Definition) -> Result<(), ProveError> {
     }
 }
 
-fn scope(engine: &Engine, definition: &Definition, stage: &Stage, limits: Limits) -> Result<Scope, ProveError> {
+fn scope(engine: &Engine, effective: &Effective, stage: &Stage, limits: Limits) -> Result<Scope, ProveError> {
     let workspace = Workspace::open(&stage.workspace())?;
-    Ok(Scope::open(engine, &workspace, definition.grants.clone(), limits, None)?)
+    Ok(Scope::open(engine, &workspace, effective.grants.clone(), limits, None)?)
 }
 
 fn add_probe(engine: &Engine, scope: &Scope) -> Result<(), String> {
@@ -116,14 +116,14 @@ fn add_probe(engine: &Engine, scope: &Scope) -> Result<(), String> {
     scope.add(&compiled, &probe.description(), "probe").map_err(|refusal| refusal.to_string())
 }
 
-fn run(engine: &Engine, definition: &Definition, attempt: &Attempt) -> Result<Verdict, ProveError> {
+fn run(engine: &Engine, effective: &Effective, attempt: &Attempt) -> Result<Verdict, ProveError> {
     let verdict = |ending, how| Verdict { attempt: attempt.name, tried: attempt.tried, ending, how };
-    let stage = Stage::set(&definition.grants.files)?;
+    let stage = Stage::set(&effective.grants.files)?;
     let limits = match attempt.is_endless() {
-        true => definition.limits.narrow(&Limits { call_time: PATIENCE, ..definition.limits }),
-        false => definition.limits,
+        true => effective.limits.narrow(&Limits { call_time: PATIENCE, ..effective.limits }),
+        false => effective.limits,
     };
-    let scope = scope(engine, definition, &stage, limits)?;
+    let scope = scope(engine, effective, &stage, limits)?;
     if let Err(refusal) = add_probe(engine, &scope) {
         return Ok(verdict(Ending::Refused, refusal));
     }
@@ -138,7 +138,7 @@ fn run(engine: &Engine, definition: &Definition, attempt: &Attempt) -> Result<Ve
     }
     let changed = after.inside != before.inside;
     let (ending, how) = match attempt.expect {
-        Expect::NoChange if changed && definition.grants.files.writes() => {
+        Expect::NoChange if changed && effective.grants.files.writes() => {
             (Ending::Granted, "the agent may write here".to_owned())
         }
         Expect::NoChange | Expect::NeverChange if changed => {
@@ -150,23 +150,18 @@ fn run(engine: &Engine, definition: &Definition, attempt: &Attempt) -> Result<Ve
             Err(failure) => (Ending::Breach, format!("ended otherwise than it should: {failure}")),
             Ok(text) => (Ending::Breach, format!("went through: {}", text.chars().take(60).collect::<String>())),
         },
-        Expect::Cut => cut(&report, &definition.limits),
+        Expect::Cut => cut(&report, &effective.limits),
     };
     Ok(verdict(ending, how))
 }
 
-fn link(
-    engine: &Engine,
-    definition: &Definition,
-    probe: &LinkProbe,
-    tried: &'static str,
-) -> Result<Verdict, ProveError> {
+fn link(engine: &Engine, effective: &Effective, probe: &LinkProbe, tried: &'static str) -> Result<Verdict, ProveError> {
     let verdict = |ending, how| Verdict { attempt: probe.name, tried, ending, how };
-    if probe.name == "probe-borrow" && definition.agent.tools.iter().any(|tool| tool == "write") {
+    if probe.name == "probe-borrow" && effective.tools.iter().any(|tool| tool.candidate.name() == "write") {
         return Ok(verdict(Ending::Granted, "the agent has this tool".to_owned()));
     }
-    let stage = Stage::set(&definition.grants.files)?;
-    let scope = scope(engine, definition, &stage, definition.limits)?;
+    let stage = Stage::set(&effective.grants.files)?;
+    let scope = scope(engine, effective, &stage, effective.limits)?;
     let description = Description {
         name: probe.name.to_owned(),
         description: String::new(),

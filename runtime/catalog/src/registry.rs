@@ -1,63 +1,188 @@
 //! The agents there are.
+//!
+//! Definitions come from five layers, each stronger than the one before: this program, plugins, the
+//! operator's configuration, the user, the project. Of several with one name the strongest counts,
+//! and it counts even if it cannot be used: a file that is broken, or that nobody has trusted yet, is
+//! an error for whoever asks for that name and never quietly another agent with other rights.
+//!
+//! [`Registry::load`] looks everywhere, [`Registry::find`] answers for one name.
 
-use crate::{Definition, DefinitionError};
+mod built_in;
+mod cache;
+mod check;
+mod discover;
+mod entries;
+mod find;
+mod found;
+mod layers;
+mod places;
+mod plugins;
+mod read;
+mod register;
+mod shared;
+mod tree;
+mod trust;
+mod visible;
+mod write;
+
+use std::collections::BTreeMap;
+
+use palisade_agent::{Agent, Layer};
+use palisade_grants::Grants;
+
+use crate::definition::{ConfigSettings, Notice};
+use found::Found;
+
+pub use cache::FileCache;
+pub use check::{CheckError, Checked, check_paths};
+pub use entries::{Entry, Status};
+pub use find::{FindError, Located};
+pub use found::{ProjectFile, Shadowed};
+pub use layers::LoadError;
+pub use places::{COMPAT_DIRS, Places};
+pub use plugins::{Plugin, PluginTool};
+pub use register::RegisterError;
+pub use shared::SharedRegistry;
+pub use trust::{Trust, TrustError, real_path};
+pub use visible::{AskError, roster};
+pub use write::write_new;
 
 /// The agents there are, by name.
+///
+/// Plain data: what was loaded stays as it was until [`Registry::refresh`]. [`SharedRegistry`] is for
+/// several threads.
+#[derive(Clone, Debug)]
 pub struct Registry {
-    definitions: Vec<Definition>,
+    stacks: BTreeMap<String, Stack>,
+    plugins: Vec<Plugin>,
+    settings: ConfigSettings,
+    problems: Vec<Notice>,
+    warnings: Vec<Notice>,
+    /// Made in code; a refresh keeps them.
+    registered: Vec<Agent>,
+    /// Where it was loaded from; nowhere, if it was not.
+    loaded_from: Option<layers::LoadedFrom>,
+    cache: FileCache,
 }
 
-/// There is no agent of that name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no agent `{name}`; there are {}", known.join(", "))]
-pub struct UnknownAgent {
-    /// The name that was asked for.
-    pub name: String,
-    /// The names there are.
-    pub known: Vec<String>,
+/// The definitions of one name, the strongest first. There is always one.
+#[derive(Clone, Debug, Default)]
+struct Stack {
+    found: Vec<Found>,
+    /// All but the first.
+    shadows: Vec<Shadowed>,
 }
-
-const BUILT_IN: [&str; 2] = [include_str!("../../../agents/explore.md"), include_str!("../../../agents/general.md")];
 
 impl Registry {
     /// The agents that are part of this program.
-    pub fn built_in() -> Result<Self, DefinitionError> {
-        let definitions = BUILT_IN.into_iter().map(Definition::parse).collect::<Result<_, _>>()?;
-        Ok(Self { definitions })
+    pub fn built_in() -> Self {
+        let mut registry = Self::empty();
+        built_in::agents().into_iter().for_each(|found| registry.insert(found));
+        registry
     }
 
-    /// Finds an agent.
-    pub fn find(&self, name: &str) -> Result<&Definition, UnknownAgent> {
-        self.definitions
-            .iter()
-            .find(|definition| definition.agent.name == name)
-            .ok_or_else(|| UnknownAgent { name: name.to_owned(), known: self.names() })
+    /// No agents.
+    pub fn empty() -> Self {
+        Self {
+            stacks: BTreeMap::new(),
+            plugins: Vec::new(),
+            settings: ConfigSettings::default(),
+            problems: Vec::new(),
+            warnings: Vec::new(),
+            registered: Vec::new(),
+            loaded_from: None,
+            cache: FileCache::default(),
+        }
     }
 
-    /// Every agent.
-    pub fn all(&self) -> &[Definition] {
-        &self.definitions
+    /// Every agent that can be used, by name.
+    pub fn list(&self) -> Vec<&Agent> {
+        self.effective().filter_map(Found::agent).collect()
     }
 
-    /// The names of all agents.
-    pub fn names(&self) -> Vec<String> {
-        self.definitions.iter().map(|definition| definition.agent.name.clone()).collect()
+    /// Every agent that can be used and does not want to stay in the background.
+    pub fn list_visible(&self) -> Vec<&Agent> {
+        self.effective().filter_map(Found::agent).filter(|agent| visible::is_listed(agent)).collect()
+    }
+
+    /// How many agents can be used.
+    pub fn len(&self) -> usize {
+        self.effective().filter(|found| found.agent().is_some()).count()
+    }
+
+    /// Whether no agent can be used.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Weaker definitions of a name, the strongest first.
+    pub fn shadows(&self, name: &str) -> &[Shadowed] {
+        self.stacks.get(name).map_or(&[], |stack| &stack.shadows)
+    }
+
+    /// The plugins, by name.
+    pub fn plugins(&self) -> &[Plugin] {
+        &self.plugins
+    }
+
+    /// What the operator configured.
+    pub fn settings(&self) -> &ConfigSettings {
+        &self.settings
+    }
+
+    /// What could not be loaded, and why.
+    pub fn problems(&self) -> &[Notice] {
+        &self.problems
+    }
+
+    /// What is worth saying about that which was loaded.
+    pub fn warnings(&self) -> &[Notice] {
+        &self.warnings
+    }
+
+    /// What an agent may touch at most, whatever its definition says: the operator's ceiling, and for
+    /// an agent of the project the one for projects, too.
+    pub fn ceiling_for(&self, agent: &Agent) -> Grants {
+        let ceilings = [
+            self.settings.ceiling.as_ref(),
+            self.settings.project_ceiling.as_ref().filter(|_| agent.origin.layer == Layer::Project),
+        ];
+        ceilings.into_iter().flatten().fold(Grants::everything(), |all, ceiling| all.narrow(ceiling))
+    }
+
+    /// What counts under each name.
+    fn effective(&self) -> impl Iterator<Item = &Found> {
+        self.stacks.values().filter_map(|stack| stack.found.first())
+    }
+
+    fn strongest(&self, name: &str) -> Option<&Found> {
+        self.stacks.get(name)?.found.first()
+    }
+
+    /// Puts a definition before those that are not stronger: of two in one layer the later one counts.
+    fn insert(&mut self, found: Found) {
+        if let found::State::Broken(rejected) = &found.state {
+            self.problems.extend(rejected.notices.iter().cloned());
+        }
+        self.warnings.extend(found.warnings.iter().cloned());
+        let stack = self.stacks.entry(found.name.clone()).or_default();
+        let place = stack.found.partition_point(|other| other.cmp_strength(&found).is_gt());
+        stack.found.insert(place, found);
+        stack.renew_shadows();
+    }
+}
+
+impl Stack {
+    fn renew_shadows(&mut self) {
+        self.shadows = self.found.iter().skip(1).map(|found| Shadowed { origin: found.listed() }).collect();
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::built_in()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_built_in_agents_load_and_are_what_they_say() {
-        let registry = Registry::built_in().unwrap();
-        assert_eq!(registry.names(), ["explore", "general"]);
-        assert!(!registry.find("explore").unwrap().grants.files.writes());
-        assert!(registry.find("general").unwrap().grants.files.writes());
-        assert_eq!(
-            registry.find("exploer").unwrap_err().to_string(),
-            "there is no agent `exploer`; there are explore, general"
-        );
-    }
-}
+mod tests;

@@ -1,0 +1,182 @@
+//! What an agent may do once every list, rule, grant and ceiling was asked.
+//!
+//! The one place where a definition becomes rights. The linker, the toolbox, `palisade explain` and
+//! `palisade prove` all start from its result and from nothing else.
+
+use std::collections::BTreeSet;
+
+use palisade_agent::{Agent, Budget, CallLimits, PermissionMode};
+use palisade_grants::{Access, Candidate, Capability, Excluded, Grants, Resolution, Surroundings, ToolSource};
+use palisade_sandbox::Limits;
+
+use crate::{BuiltIn, Registry};
+
+/// What an agent may do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effective {
+    /// Its definition.
+    pub agent: Agent,
+    /// The tools it has.
+    pub tools: Vec<EffectiveTool>,
+    /// The tools it has not, with the reason.
+    pub excluded: Vec<Excluded>,
+    /// What it may touch.
+    pub grants: Grants,
+    /// What each of its calls may use up.
+    pub limits: Limits,
+    /// What one run may use up.
+    pub budget: Budget,
+    /// What its author should know.
+    pub warnings: Vec<String>,
+}
+
+/// A tool an agent has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EffectiveTool {
+    /// The tool.
+    pub candidate: Candidate,
+    /// What it may touch: its agent's grants, no wider than it declares and than the rules about
+    /// its arguments let it reach.
+    pub grants: Grants,
+    /// Why it cannot be called, although it is in scope.
+    pub unavailable: Option<String>,
+}
+
+/// A tool that is there to be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Available {
+    /// The tool.
+    pub candidate: Candidate,
+    /// Why it cannot be called.
+    pub unavailable: Option<String>,
+}
+
+/// The tools there are: those of this program, then those of the plugins.
+pub fn available(registry: &Registry) -> Vec<Available> {
+    let core = BuiltIn::all().map(|tool| {
+        let capabilities = tool.description().capabilities;
+        let capabilities = capabilities.into_iter().map(|capability| capability.name().to_owned());
+        Available { candidate: Candidate::new(tool.name, capabilities, ToolSource::Core), unavailable: None }
+    });
+    core.chain(registry.plugins().iter().flat_map(crate::plugin_tools::available)).collect()
+}
+
+/// Works out what an agent may do in the company of these tools.
+pub fn effective(agent: &Agent, available: &[Available], registry: &Registry) -> Effective {
+    let candidates: Vec<Candidate> = available.iter().map(|tool| tool.candidate.clone()).collect();
+    let budget = agent.budget();
+    let identity = agent.identity();
+    let around = Surroundings {
+        identity: &identity,
+        native: agent.native,
+        may_delegate: budget.depth > 0,
+        binding_overrides: &registry.settings().binding_overrides,
+    };
+    let Resolution { tools, mut excluded } = agent.scope.resolve(&candidates, &around);
+    let ceiling = registry.ceiling_for(agent);
+    let grants = grants(agent, &tools, &ceiling);
+
+    let mut kept = Vec::with_capacity(tools.len());
+    for candidate in tools {
+        match missing(candidate, &grants) {
+            Some(capability) => excluded.push(Excluded {
+                name: candidate.name().to_owned(),
+                reason: format!("it needs `{capability}`, which is not granted"),
+                rule: None,
+            }),
+            None => kept.push(candidate.clone()),
+        }
+    }
+    let warnings = warnings(agent, &candidates, &kept, &grants);
+    let tool = |candidate: Candidate| {
+        let unavailable = available.iter().find(|tool| tool.candidate == candidate);
+        let unavailable = unavailable.and_then(|tool| tool.unavailable.clone());
+        let grants = agent.scope.narrow_for(candidate.canonical(), &grants).narrow(&Grants::asking(&needs(&candidate)));
+        EffectiveTool { candidate, grants, unavailable }
+    };
+    Effective {
+        tools: kept.into_iter().map(tool).collect(),
+        agent: agent.clone(),
+        excluded,
+        grants,
+        limits: limits(&agent.limits),
+        budget,
+        warnings,
+    }
+}
+
+/// What the definition says, or what its tools need; no more than the ceiling, the mode and the
+/// rules about paths and hosts leave.
+fn grants(agent: &Agent, tools: &[&Candidate], ceiling: &Grants) -> Grants {
+    let own = agent.grants.clone().unwrap_or_else(|| derived(agent, tools));
+    let own = match agent.permission_mode {
+        Some(PermissionMode::Plan) => Grants { files: own.files.read_only(), ..own },
+        _ => own,
+    };
+    agent.scope.restrict(&own.narrow(ceiling))
+}
+
+/// The grants of a definition that names none: the workspace, read-only unless one of its tools
+/// writes; the hosts that its rules name; nothing else, because nothing else was asked for.
+fn derived(agent: &Agent, tools: &[&Candidate]) -> Grants {
+    let writes = tools.iter().any(|tool| needs(tool).contains(&Capability::FsWrite));
+    let access = if writes { Access::ReadWrite } else { Access::Read };
+    Grants { http: agent.scope.hosts(), ..Grants::workspace(access) }
+}
+
+/// The host's capabilities among those that a tool names.
+fn needs(tool: &Candidate) -> BTreeSet<Capability> {
+    tool.capabilities().iter().filter_map(|capability| capability.parse().ok()).collect()
+}
+
+/// The first capability without which a tool cannot be linked. A tool that reads and writes can be
+/// linked to folders that it may only read.
+fn missing(tool: &Candidate, grants: &Grants) -> Option<Capability> {
+    let mut held = grants.capabilities();
+    held.insert(Capability::Tools);
+    if held.contains(&Capability::FsRead) {
+        held.insert(Capability::FsWrite);
+    }
+    // Whether a native program may run is decided command by command, not here.
+    held.insert(Capability::Exec);
+    needs(tool).into_iter().find(|capability| !held.contains(capability))
+}
+
+fn limits(own: &CallLimits) -> Limits {
+    let standard = Limits::STANDARD;
+    let size = |own: Option<u64>, standard: usize| {
+        own.map_or(standard, |own| usize::try_from(own).unwrap_or(usize::MAX)).min(standard)
+    };
+    Limits {
+        memory: size(own.memory, standard.memory),
+        call_time: own.call_time.unwrap_or(standard.call_time).min(standard.call_time),
+        output: size(own.output, standard.output),
+        written: own.written.unwrap_or(standard.written).min(standard.written),
+        created: own.created.unwrap_or(standard.created).min(standard.created),
+        open_files: size(own.open_files, standard.open_files),
+        ..standard
+    }
+}
+
+fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants: &Grants) -> Vec<String> {
+    let mut warnings = Vec::new();
+    // A built-in agent may name tools that this build does not have.
+    if !agent.native {
+        warnings.extend(
+            agent
+                .scope
+                .unknown(candidates)
+                .map(|name| format!("there is no tool `{name}`; it is kept, in case a plugin brings it")),
+        );
+    }
+    if !grants.files.writes() {
+        let writers =
+            tools.iter().filter(|tool| needs(tool).contains(&Capability::FsWrite) && tool.canonical() != "bash");
+        warnings
+            .extend(writers.map(|tool| format!("`{}` is in scope, but no folder is granted read-write", tool.name())));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests;

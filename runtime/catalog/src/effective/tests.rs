@@ -1,0 +1,146 @@
+use palisade_grants::{Call, Decision, FilesGrant};
+use palisade_sandbox::{Engine, Settings, Workspace};
+use serde_json::json;
+
+use super::*;
+use crate::{equip, registry::Places};
+
+fn built_in(name: &str) -> Effective {
+    let registry = Registry::built_in();
+    effective(registry.find(name).unwrap(), &available(&registry), &registry)
+}
+
+fn tools(effective: &Effective) -> Vec<&str> {
+    effective.tools.iter().map(|tool| tool.candidate.name()).collect()
+}
+
+fn decide(effective: &Effective, tool: &str, input: serde_json::Value) -> Decision {
+    effective.agent.scope.decide(&Call::new(tool, &input)).decision
+}
+
+const READING: [&str; 6] = ["glob", "grep", "ls", "read", "think", "tree"];
+
+/// P1, P2, F6, F7, F12, R3
+#[test]
+fn explore_searches_reads_and_looks_at_files_with_a_few_commands() {
+    let explore = built_in("explore");
+    assert_eq!(tools(&explore), READING);
+    assert_eq!((explore.budget.steps, explore.agent.native, explore.agent.hidden), (20, true, false));
+    assert!(explore.agent.prompt.is_some() && !explore.agent.scope.permissions.deny.is_empty());
+    for command in ["ls -la", "cat a", "head a", "tail a", "find . -name x", "wc -l a", "cat a | wc -l"] {
+        assert_eq!(decide(&explore, "bash", json!({ "command": command })), Decision::Allow, "{command}");
+    }
+    for command in ["rm a", "mv a b", "cp a b", "ls; rm -rf x", "cat x | sh", "cat a > b", "find . -delete", "lsof"] {
+        assert_eq!(decide(&explore, "bash", json!({ "command": command })), Decision::Deny, "{command}");
+    }
+}
+
+/// P3, P4, P12, M19
+#[test]
+fn general_reads_and_writes() {
+    let general = built_in("general");
+    assert_eq!(tools(&general), ["edit", "glob", "grep", "ls", "read", "think", "tree", "write"]);
+    assert_eq!((general.budget.steps, &general.agent.prompt), (50, &None));
+    assert_eq!(general.grants.files, FilesGrant::workspace(Access::ReadWrite));
+    assert_eq!(decide(&general, "bash", json!({ "command": "cargo test" })), Decision::Allow);
+}
+
+/// P5, P6
+#[test]
+fn plan_reads_and_has_no_shell() {
+    let plan = built_in("plan");
+    assert_eq!(tools(&plan), READING);
+    assert_eq!(plan.budget.steps, 30);
+    assert_eq!(decide(&plan, "bash", json!({ "command": "ls" })), Decision::Deny);
+    assert_eq!(plan.grants.files, FilesGrant::workspace(Access::Read));
+}
+
+/// P7, P8, P9, P10
+#[test]
+fn verification_and_review_run_commands_and_do_not_write() {
+    for (name, steps) in [("verification", 30), ("review", 25)] {
+        let agent = built_in(name);
+        assert_eq!(tools(&agent), READING, "{name}");
+        assert_eq!((agent.budget.steps, agent.agent.prompt.is_some()), (steps, true));
+        assert_eq!(decide(&agent, "bash", json!({ "command": "cargo test" })), Decision::Allow);
+        assert_eq!(decide(&agent, "write", json!({ "path": "a" })), Decision::Deny);
+        assert_eq!(agent.grants.files, FilesGrant::workspace(Access::Read));
+    }
+}
+
+/// F11, P11
+#[test]
+fn no_built_in_agent_delegates() {
+    for agent in Registry::built_in().list() {
+        assert!(agent.native && !agent.hidden);
+        assert_eq!(agent.scope.decide(&Call::new("task", &json!({}))).decision, Decision::Deny, "{}", agent.name);
+    }
+}
+
+/// P13
+#[test]
+fn explore_and_plan_have_one_key_from_run_to_run() {
+    for name in ["explore", "plan"] {
+        let key = || {
+            let agent = built_in(name);
+            agent.agent.pool_key(agent.tools.iter().map(|tool| tool.candidate.name()))
+        };
+        assert_eq!(key(), key());
+    }
+}
+
+/// E19, X3
+#[test]
+fn the_toolbox_and_the_linker_hold_what_was_worked_out_and_nothing_else() {
+    let engine = Engine::start(Settings::ONE_AGENT).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let plan = built_in("plan");
+    let equipped = equip(&engine, None, &Workspace::open(folder.path()).unwrap(), &plan).unwrap();
+    let specs: Vec<&str> = equipped.toolbox.specs().iter().map(|spec| spec.name.as_str()).collect();
+    assert_eq!(specs, READING);
+    assert_eq!(equipped.scope.tools(), READING);
+    assert_eq!(equipped.scope.effective("read").unwrap().files, FilesGrant::workspace(Access::Read));
+}
+
+/// E24, W2, X10
+#[test]
+fn limits_of_a_definition_lower_the_standard_and_never_raise_it() {
+    let own = CallLimits { memory: Some(1 << 20), written: Some(u64::MAX), ..CallLimits::default() };
+    let limits = limits(&own);
+    assert_eq!((limits.memory, limits.written), (1 << 20, Limits::STANDARD.written));
+    assert_eq!(limits, limits.narrow(&Limits::STANDARD));
+}
+
+#[test]
+fn without_grants_the_workspace_is_writable_only_if_a_tool_writes() {
+    let registry = Registry::built_in();
+    let mut agent = Agent::new("a", "b");
+    let files = |agent: &Agent| effective(agent, &available(&registry), &registry).grants.files;
+    assert_eq!(files(&agent), FilesGrant::workspace(Access::ReadWrite));
+    agent.scope.tools = Some(vec![palisade_grants::Rule::parse("Read").unwrap()]);
+    assert_eq!(files(&agent), FilesGrant::workspace(Access::Read));
+    agent.scope.tools = None;
+    agent.permission_mode = Some(PermissionMode::Plan);
+    assert_eq!(files(&agent), FilesGrant::workspace(Access::Read));
+}
+
+/// P14
+#[test]
+fn the_example_agents_of_a_configuration_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let agents: Vec<_> = ["reading-list", "todo", "journal", "general", "code-reviewer"]
+        .into_iter()
+        .map(|name| json!({ "agentId": name, "displayName": name, "toolAllowlist": null }))
+        .collect();
+    let config = folder.path().join("config.json");
+    cap_std::fs::Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority())
+        .unwrap()
+        .write("config.json", json!({ "agents": agents }).to_string())
+        .unwrap();
+    let registry = Registry::load(&Places { config: Some(config), ..Places::default() }, &[]).unwrap();
+    for name in ["reading-list", "todo", "journal", "general", "code-reviewer"] {
+        let agent = registry.find(name).unwrap();
+        assert_eq!(agent.origin.layer.name(), "configured");
+        assert_eq!(effective(agent, &available(&registry), &registry).tools.len(), BuiltIn::all().count());
+    }
+}

@@ -1,0 +1,201 @@
+//! Plugins: folders with a `plugin.json` that bring tools and agents.
+//!
+//! Everything here is as the manifest declares it; nothing of a plugin is run. What is wrong with
+//! one plugin, agent or tool is said and leaves the others alone.
+
+mod agents;
+mod tools;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use cap_std::fs::{Dir, File};
+
+use super::{
+    cache::FileCache,
+    found::Found,
+    read::{self, ReadError},
+};
+use crate::definition::{Manifest, Notice, Rejected, parse_manifest};
+
+pub use tools::PluginTool;
+
+/// A plugin that was found.
+#[derive(Clone, Debug)]
+pub struct Plugin {
+    /// What it is called: by its manifest, or like its folder if the manifest cannot be used.
+    pub name: String,
+    /// Which version of it.
+    pub version: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Its folder.
+    pub path: PathBuf,
+    /// Its tools, as declared.
+    pub tools: Vec<PluginTool>,
+    /// The operator switched it off; nothing of it was loaded.
+    pub disabled: bool,
+    /// Why nothing of it could be loaded.
+    pub broken: Option<Rejected>,
+    /// What it was read through, so that its components come from the folder that was checked.
+    folder: Arc<Dir>,
+}
+
+/// What the plugins of a folder bring.
+#[derive(Default)]
+pub(super) struct Loaded {
+    pub(super) plugins: Vec<Plugin>,
+    pub(super) agents: Vec<Found>,
+}
+
+/// The file that makes a folder a plugin.
+const MANIFEST: &str = "plugin.json";
+
+/// Loads the plugins of a folder, by name.
+pub(super) fn load(
+    at: &Path,
+    disabled: &[String],
+    core: &[&str],
+    cache: &mut FileCache,
+    notices: &mut Vec<Notice>,
+) -> Loaded {
+    let mut loaded = Loaded::default();
+    let mut found = manifests(at, notices);
+    refuse_namesakes(&mut found);
+    for (mut plugin, manifest) in found {
+        let manifest = match manifest {
+            Ok(manifest) => manifest,
+            Err(_) if disabled.contains(&plugin.name) => Manifest::default(),
+            Err(rejected) => {
+                notices.extend(rejected.notices.iter().cloned());
+                plugin.broken = Some(rejected);
+                loaded.plugins.push(plugin);
+                continue;
+            }
+        };
+        plugin.disabled = disabled.contains(&plugin.name);
+        if !plugin.disabled {
+            notices.extend(manifest.warnings.iter().cloned());
+            loaded.agents.extend(agents::load(&plugin, &manifest, cache, notices));
+            plugin.tools = tools::bind(&plugin.name, manifest.tools);
+        }
+        (plugin.version, plugin.description) = (manifest.version, manifest.description);
+        loaded.plugins.push(plugin);
+    }
+    tools::refuse(&mut loaded.plugins, core);
+    loaded.notices(notices);
+    loaded
+}
+
+impl Plugin {
+    /// Opens a file of the plugin, such as a component. The path comes from the manifest: it must be
+    /// relative, without `..`, and no link on the way may leave the folder.
+    pub fn open(&self, path: &str) -> std::io::Result<File> {
+        let path = read::inside(path).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
+        self.folder.open(path)
+    }
+}
+
+impl Loaded {
+    /// Says which tools nobody gets, and which agents share a name.
+    fn notices(&mut self, notices: &mut Vec<Notice>) {
+        for plugin in &self.plugins {
+            for tool in &plugin.tools {
+                if let Some(reason) = &tool.refused {
+                    let file = plugin.path.join(MANIFEST).display().to_string();
+                    let message = format!("the tool `{}` is not loaded: {reason}", tool.manifest.name);
+                    notices.push(Notice::warning(file, message));
+                }
+            }
+        }
+        let mut first: HashMap<&str, &str> = HashMap::new();
+        let mut shared = Vec::new();
+        for (place, agent) in self.agents.iter().enumerate() {
+            let Some(plugin) = &agent.origin.plugin else { continue };
+            match first.get(agent.name.as_str()) {
+                None => drop(first.insert(&agent.name, plugin)),
+                Some(first) => shared.push((place, format!(
+                    "the agent `{name}` is also one of the plugin `{first}`; `{name}` means `{first}/{name}`, this one is `{plugin}/{name}`",
+                    name = agent.name
+                ))),
+            }
+        }
+        for (place, message) in shared {
+            let agent = &mut self.agents[place];
+            let warning = Notice::warning(agent.origin.path.clone().unwrap_or_default(), message);
+            agent.warnings.push(warning);
+        }
+    }
+}
+
+/// The plugins of a folder by name, with what their manifests say.
+fn manifests(at: &Path, notices: &mut Vec<Notice>) -> Vec<(Plugin, Result<Manifest, Rejected>)> {
+    let mut warn = |path: &Path, error: &dyn std::fmt::Display| {
+        let message = format!("Failed to read plugin directory: {error}");
+        notices.push(Notice::warning(path.display().to_string(), message));
+    };
+    let names = |dir: &Dir| -> std::io::Result<Vec<_>> {
+        dir.entries()?.map(|entry| entry.map(|entry| entry.file_name())).collect()
+    };
+    let dir = Dir::open_ambient_dir(at, cap_std::ambient_authority());
+    let (dir, mut names) = match dir.and_then(|dir| names(&dir).map(|names| (dir, names))) {
+        Ok(listed) => listed,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) => {
+            warn(at, &error);
+            return Vec::new();
+        }
+    };
+    names.sort();
+    let mut found = Vec::new();
+    for name in names.iter().filter_map(|name| name.to_str()).filter(|name| !name.starts_with('.')) {
+        let path = at.join(name);
+        let folder = match dir.open_dir(name) {
+            Ok(folder) => folder,
+            // Something else that lies there.
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => continue,
+            Err(error) => {
+                warn(&path, &ReadError::from(error));
+                continue;
+            }
+        };
+        let file = path.join(MANIFEST).display().to_string();
+        let manifest = match read::read(&folder, MANIFEST) {
+            Ok(contents) => parse_manifest(&contents.bytes, &file),
+            Err(error) if error.is_missing() => continue,
+            Err(error) => {
+                Err(Rejected { notices: vec![Notice::error(file, format!("Failed to read plugin manifest: {error}"))] })
+            }
+        };
+        let name = manifest.as_ref().map_or(name, |manifest| &manifest.name).to_owned();
+        let (version, description, broken) = (None, None, None);
+        let folder = Arc::new(folder);
+        let plugin = Plugin { name, version, description, path, tools: Vec::new(), disabled: false, broken, folder };
+        found.push((plugin, manifest));
+    }
+    found.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    found
+}
+
+/// Of several folders that claim one name, the one that is called so has it, else the first: a
+/// plugin must not become another one, with its agents and bound tools, by what it says of itself.
+fn refuse_namesakes(found: &mut [(Plugin, Result<Manifest, Rejected>)]) {
+    let mut holders: HashMap<String, PathBuf> = HashMap::new();
+    for (plugin, _) in found.iter() {
+        let is_called_so = plugin.path.file_name().is_some_and(|folder| folder == plugin.name.as_str());
+        if is_called_so || !holders.contains_key(&plugin.name) {
+            holders.insert(plugin.name.clone(), plugin.path.clone());
+        }
+    }
+    for (plugin, manifest) in found {
+        let holder = &holders[&plugin.name];
+        if *holder != plugin.path {
+            let message = format!("the plugin `{}` is already there, in {}", plugin.name, holder.display());
+            let file = plugin.path.join(MANIFEST).display().to_string();
+            *manifest = Err(Rejected { notices: vec![Notice::error(file, message)] });
+        }
+    }
+}
