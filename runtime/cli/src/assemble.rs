@@ -5,7 +5,7 @@ use std::{cell::OnceCell, path::Path};
 
 use anyhow::{Context as _, bail};
 use palisade_agent::Provider;
-use palisade_catalog::{Definition, Equipped, Registry};
+use palisade_catalog::{Effective, Equipped, Missing};
 use palisade_sandbox::{ArtifactCache, Compiler, Engine, LinkRefusal, Workspace};
 
 use crate::{render::Terminal, settings::Settings};
@@ -37,12 +37,12 @@ impl<'a> Assembly<'a> {
     }
 
     /// Gives an agent its tools in a workspace.
-    pub(crate) fn equip(&self, definition: &Definition, workspace: &Path) -> anyhow::Result<Equipped> {
+    pub(crate) fn equip(&self, effective: &Effective, workspace: &Path) -> anyhow::Result<Equipped> {
         let workspace = Workspace::open(workspace)?;
-        let equipped = palisade_catalog::equip(&self.engine, None, &workspace, definition)?;
+        let equipped = palisade_catalog::equip(&self.engine, None, &workspace, effective)?;
         // Built for another processor: the embedded machine code does not load, a compiler helps.
-        if equipped.left_out.iter().any(|tool| matches!(tool.reason, LinkRefusal::Unusable(_))) {
-            return Ok(palisade_catalog::equip(&self.engine, Some(self.compiler()), &workspace, definition)?);
+        if equipped.left_out.iter().any(|tool| matches!(tool.reason, Missing::Refused(LinkRefusal::Unusable(_)))) {
+            return Ok(palisade_catalog::equip(&self.engine, Some(self.compiler()), &workspace, effective)?);
         }
         Ok(equipped)
     }
@@ -54,11 +54,6 @@ pub(crate) fn cache(settings: &Settings) -> anyhow::Result<ArtifactCache> {
         bail!("there is no place for them; set HOME, or PALISADE_CACHE_DIR and PALISADE_DATA_DIR");
     };
     Ok(ArtifactCache::open(cache, data)?)
-}
-
-/// The agents there are.
-pub(crate) fn registry() -> anyhow::Result<Registry> {
-    Registry::built_in().context("a built-in agent is damaged; this is a bug")
 }
 
 /// The model that an agent speaks to.

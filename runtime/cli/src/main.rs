@@ -1,6 +1,8 @@
 //! `palisade`: reads the arguments, calls one command, and turns what it says into an exit code.
 
+mod ask;
 mod assemble;
+mod places;
 mod render;
 mod settings;
 mod commands {
@@ -8,6 +10,7 @@ mod commands {
     pub(crate) mod agents;
     pub(crate) mod compile_worker;
     pub(crate) mod doctor;
+    pub(crate) mod explain;
     pub(crate) mod prove;
     pub(crate) mod run;
     pub(crate) mod tools;
@@ -18,7 +21,7 @@ use std::{io, process::ExitCode};
 use clap::{Parser, Subcommand};
 
 use crate::{
-    commands::{agents, compile_worker, doctor, prove, run, tools},
+    commands::{agents, compile_worker, doctor, explain, prove, run, tools},
     render::Terminal,
     settings::Settings,
 };
@@ -35,7 +38,9 @@ const AFTER_HELP: &str = "\
 Examples:
   palisade run explore \"how is a tool call sandboxed?\"
   palisade run explore                  a map of the code base
+  palisade explain explore              what it may do, and why
   palisade prove explore                try to break out of its sandbox
+  palisade agents new reviewer          write an agent of your own
   palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
   palisade doctor                       does it work on this machine?
 
@@ -51,6 +56,7 @@ enum Command {
     Run(run::Arguments),
     #[command(subcommand)]
     Tools(tools::Command),
+    Explain(explain::Arguments),
     Prove(prove::Arguments),
     Doctor(doctor::Arguments),
     #[command(subcommand)]
@@ -102,9 +108,10 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
     match command {
         Command::Run(arguments) => run::run(&arguments, &settings, terminal),
         Command::Tools(command) => tools::run(&command, &settings, terminal),
+        Command::Explain(arguments) => explain::run(&arguments, &settings, terminal),
         Command::Prove(arguments) => prove::run(&arguments, &settings, terminal),
         Command::Doctor(arguments) => doctor::run(&arguments, &settings, terminal),
-        Command::Agents(command) => agents::run(&command, terminal),
+        Command::Agents(command) => agents::run(&command, &settings, terminal),
         // `main` has dealt with it.
         Command::CompileWorker(_) => Ok(Exit::Done),
     }

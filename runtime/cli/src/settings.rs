@@ -16,6 +16,10 @@ pub(crate) struct Settings {
     pub(crate) cache: Option<PathBuf>,
     /// The key of the seals; elsewhere, so that one leak does not open both.
     pub(crate) data: Option<PathBuf>,
+    /// The user's own settings and agents.
+    pub(crate) config: Option<PathBuf>,
+    /// The user's home.
+    pub(crate) home: Option<PathBuf>,
     /// This program, which also is the compile worker.
     pub(crate) worker: PathBuf,
     current: PathBuf,
@@ -40,6 +44,8 @@ impl Settings {
         Ok(Self {
             cache: place("PALISADE_CACHE_DIR", "XDG_CACHE_HOME", ".cache"),
             data: place("PALISADE_DATA_DIR", "XDG_DATA_HOME", ".local/share"),
+            config: place("PALISADE_CONFIG_DIR", "XDG_CONFIG_HOME", ".config"),
+            home: home.clone(),
             worker: env::current_exe().context("this program cannot find its own file")?,
             current: env::current_dir().context("the current folder cannot be found")?,
         })

@@ -1,48 +1,31 @@
-//! `palisade agents`: which agents there are.
+//! `palisade agents`: which agents there are, and their files.
 
-use serde_json::json;
+mod list;
+mod new;
+mod show;
+mod trust;
+mod validate;
 
-use crate::{
-    Exit, assemble,
-    render::{Line, Style, Terminal, words},
-};
+use crate::{Exit, render::Terminal, settings::Settings};
 
-/// Which agents there are.
+/// Which agents there are, and their files.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// List the agents, with their tools and what they may do.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    List(list::Arguments),
+    Show(show::Arguments),
+    Validate(validate::Arguments),
+    New(new::Arguments),
+    Trust(trust::Arguments),
+    Untrust(trust::Arguments),
 }
 
-pub(crate) fn run(command: &Command, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let Command::List { json } = command;
-    let registry = assemble::registry()?;
-    if *json {
-        let agents = registry.all().iter().map(|definition| {
-            let agent = &definition.agent;
-            json!({
-                "name": agent.name,
-                "description": agent.description,
-                "tools": agent.tools,
-                "grants": definition.grants,
-                "budget": agent.budget,
-            })
-        });
-        terminal.json(&agents.collect::<Vec<_>>())?;
-        return Ok(Exit::Done);
+pub(crate) fn run(command: &Command, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
+    match command {
+        Command::List(arguments) => list::run(arguments, settings, terminal),
+        Command::Show(arguments) => show::run(arguments, settings, terminal),
+        Command::Validate(arguments) => validate::run(arguments, settings, terminal),
+        Command::New(arguments) => new::run(arguments, settings, terminal),
+        Command::Trust(arguments) => trust::trust(arguments, settings, terminal),
+        Command::Untrust(arguments) => trust::untrust(arguments, settings, terminal),
     }
-    for definition in registry.all() {
-        let agent = &definition.agent;
-        let title = Line::new().column(Style::Bold, &agent.name, 10).add(Style::Plain, &agent.description);
-        let margin = " ".repeat(12);
-        let tools = format!("{margin}tools: {}", agent.tools.join(", "));
-        terminal.line(&title)?;
-        terminal.line(&Line::new().add(Style::Dim, &tools))?;
-        terminal.line(&Line::new().add(Style::Dim, &format!("{margin}{}", words::grants(&definition.grants))))?;
-    }
-    Ok(Exit::Done)
 }

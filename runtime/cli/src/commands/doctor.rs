@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use palisade_catalog::{BuiltIn, Definition, Registry};
+use palisade_catalog::{BuiltIn, Registry, available, effective};
 use palisade_sandbox::{Call, Compiler, Engine, Report, Workspace};
 use serde::Serialize;
 use serde_json::json;
@@ -223,12 +223,10 @@ fn stage() -> std::io::Result<tempfile::TempDir> {
 }
 
 fn call(engine: &Engine, workspace: &Path, tool: &str, input: &str) -> anyhow::Result<Report> {
-    let registry = Registry::built_in()?;
-    let explore = registry.find("explore")?;
-    let mut agent = explore.agent.clone();
-    agent.tools = vec![tool.to_owned()];
-    let definition = Definition { agent, ..explore.clone() };
-    let equipped = palisade_catalog::equip(engine, None, &Workspace::open(workspace)?, &definition)?;
+    let registry = Registry::built_in();
+    let mut effective = effective(registry.find("explore")?, &available(&registry), &registry);
+    effective.tools.retain(|other| other.candidate.name() == tool);
+    let equipped = palisade_catalog::equip(engine, None, &Workspace::open(workspace)?, &effective)?;
     Ok(equipped.scope.call_here(tool, input, &Call::new()))
 }
 

@@ -1,11 +1,17 @@
 //! `palisade prove`: hostile guests try to break out of an agent's sandbox.
 
-use palisade_catalog::prove::{Ending, Verdict, prove};
+use std::path::PathBuf;
+
+use palisade_catalog::{
+    available, effective,
+    prove::{Ending, Verdict, prove},
+};
 use serde_json::json;
 
 use crate::{
     Exit,
-    assemble::{self, Assembly},
+    assemble::Assembly,
+    places::Lookup,
     render::{Line, Style, Terminal},
     settings::Settings,
 };
@@ -18,6 +24,11 @@ use crate::{
 pub(crate) struct Arguments {
     /// The agent's name.
     agent: String,
+    /// The folder it would work in [default: the current one]; it is not touched.
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    #[command(flatten)]
+    lookup: Lookup,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -28,8 +39,9 @@ const ATTEMPT: usize = 20;
 const TRIED: usize = 48;
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let registry = assemble::registry()?;
-    let definition = registry.find(&arguments.agent)?;
+    let workspace = settings.workspace(arguments.workspace.as_deref())?;
+    let registry = arguments.lookup.registry(settings, &workspace)?;
+    let effective = effective(registry.look_up(&arguments.agent)?.agent, &available(&registry), &registry);
     let assembly = Assembly::start(settings, terminal)?;
     // The first failure to print ends the table, not the proof.
     let mut printed = Ok(());
@@ -39,14 +51,14 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         }
     };
     print(row(Style::Dim, "attempt", "what was tried", Style::Dim, "", "how it was refused"));
-    let verdicts = prove(&assembly.engine, definition, |verdict| print(verdict_row(verdict)))?;
+    let verdicts = prove(&assembly.engine, &effective, |verdict| print(verdict_row(verdict)))?;
     printed?;
 
     let count = |ending| verdicts.iter().filter(|verdict| verdict.ending == ending).count();
     let (refused, granted, breaches) = (count(Ending::Refused), count(Ending::Granted), count(Ending::Breach));
     if arguments.json {
         terminal.json(&json!({
-            "agent": definition.agent.name,
+            "agent": effective.agent.name,
             "refused": refused,
             "granted": granted,
             "breaches": breaches,

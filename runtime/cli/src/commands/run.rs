@@ -8,15 +8,18 @@ use std::{
 
 use anyhow::Context as _;
 use palisade_agent::{
-    Agent, Canceller, ENTRY_LIMIT, Entry, Outcome, Provider, Run, RunError, Spent, Transcript, Usage, cancellation,
+    Agent, Canceller, ENTRY_LIMIT, Entry, Outcome, PermissionMode, Provider, Run, RunError, Spent, Transcript, Usage,
+    cancellation,
 };
-use palisade_catalog::Definition;
+use palisade_catalog::{Effective, available, effective};
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
     Exit,
+    ask::Person,
     assemble::{self, Assembly},
+    places::Lookup,
     render::{Line, Style, Terminal, Timeline, Totals, words},
     settings::Settings,
 };
@@ -35,6 +38,8 @@ pub(crate) struct Arguments {
     /// The folder to work in [default: the current one].
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
+    #[command(flatten)]
+    lookup: Lookup,
     /// The model provider.
     #[arg(long, value_name = "NAME", default_value = "offline")]
     model: String,
@@ -69,13 +74,18 @@ Exit codes:
   130  cancelled";
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let registry = assemble::registry()?;
-    let definition = lowered(registry.find(&arguments.agent)?, arguments);
-    let provider = assemble::provider(&arguments.model)?;
     let workspace = settings.workspace(arguments.workspace.as_deref())?;
+    let registry = arguments.lookup.registry(settings, &workspace)?;
+    let agent = lowered(registry.find(&arguments.agent)?, arguments);
+    let effective = effective(&agent, &available(&registry), &registry);
+    let provider = assemble::provider(&arguments.model)?;
     let task = task(&arguments.task)?;
     let assembly = Assembly::start(settings, terminal)?;
-    let equipped = assembly.equip(&definition, &workspace)?;
+    let mut equipped = assembly.equip(&effective, &workspace)?;
+    let may_ask = !arguments.quiet && !arguments.json && agent.permission_mode != Some(PermissionMode::DontAsk);
+    if let Some(person) = Person::at(terminal).filter(|_| may_ask) {
+        equipped.toolbox = equipped.toolbox.asking(person);
+    }
     for tool in &equipped.left_out {
         terminal.warning(&format!("the tool `{}` is left out: {}", tool.tool, tool.reason));
     }
@@ -91,10 +101,9 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     runtime.spawn(cancel_on_interrupt(interrupts, canceller));
     // Whoever has read the first line can count on Ctrl-C.
     if !arguments.quiet {
-        terminal.note(&header(&definition, provider.as_ref(), &workspace));
+        terminal.note(&header(&effective, provider.as_ref(), &workspace));
     }
-    let agent = &definition.agent;
-    let mut run = Run::new(agent, provider.as_ref(), &equipped.toolbox, &timeline, cancellation, Transcript::new());
+    let mut run = Run::new(&agent, provider.as_ref(), &equipped.toolbox, &timeline, cancellation, Transcript::new());
     let outcome = runtime.block_on(run.answer(&task));
     let ended = Ended { outcome, totals: timeline.totals(), usage: run.usage(), transcript: run.into_transcript() };
 
@@ -102,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         terminal.note(&ended.summary(started.elapsed()));
     }
     if arguments.json {
-        terminal.json(&ended.json(agent, arguments.transcript))?;
+        terminal.json(&ended.json(&agent, arguments.transcript))?;
     } else {
         ended.print(terminal)?;
     }
@@ -187,13 +196,13 @@ impl Ended {
     }
 }
 
-/// The definition with a budget that the arguments can only lower.
-fn lowered(definition: &Definition, arguments: &Arguments) -> Definition {
-    let mut definition = definition.clone();
-    let budget = &mut definition.agent.budget;
-    budget.steps = budget.steps.min(arguments.max_steps.unwrap_or(u32::MAX));
-    budget.time = budget.time.min(arguments.timeout.map_or(Duration::MAX, Duration::from_secs));
-    definition
+/// The agent with a budget that the arguments can only lower.
+fn lowered(agent: &Agent, arguments: &Arguments) -> Agent {
+    let own = agent.budget();
+    let mut agent = agent.clone();
+    agent.budget.steps = Some(own.steps.min(arguments.max_steps.unwrap_or(u32::MAX)));
+    agent.budget.time = Some(own.time.min(arguments.timeout.map_or(Duration::MAX, Duration::from_secs)));
+    agent
 }
 
 fn task(words: &[String]) -> anyhow::Result<String> {
@@ -210,20 +219,21 @@ fn task(words: &[String]) -> anyhow::Result<String> {
 }
 
 /// `explore · offline: … · /home/me/project · files: . read-only`
-fn header(definition: &Definition, provider: &dyn Provider, workspace: &Path) -> Line {
+fn header(effective: &Effective, provider: &dyn Provider, workspace: &Path) -> Line {
     let model = match provider.name() {
         palisade_model::Offline::NAME => "offline: deterministic survey, no language model",
         name => name,
     };
     Line::new()
-        .add(Style::Bold, &definition.agent.name)
+        .add(Style::Bold, &effective.agent.name)
         .add(Style::Plain, &format!(" · {model} · {} · ", workspace.display()))
-        .add(Style::Plain, &words::grants(&definition.grants))
+        .add(Style::Plain, &words::grants(&effective.grants))
 }
 
 fn remedy(spent: Spent) -> &'static str {
     match spent {
         Spent::Steps => "ask for less, or let it take more steps (--max-steps, or `max_steps` of the agent)",
+        Spent::Tokens => "ask for less, or let it use more tokens (`budget: { tokens: … }` of the agent)",
         Spent::Time => "ask for less, or let it take more time (--timeout, or `timeout` of the agent)",
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use palisade_grants::{Access, Grants};
-use serde_json::Value;
+use palisade_grants::Grants;
+use serde_json::{Value, json};
 
 /// A time with three digits at most: `85 µs`, `1.2 ms`, `14 s`.
 pub(crate) fn time(duration: Duration) -> String {
@@ -38,12 +38,18 @@ pub(crate) fn count(number: usize, one: &str, more: &str) -> String {
 
 /// What an agent may do, such as `files: . read-only`.
 pub(crate) fn grants(grants: &Grants) -> String {
-    let folder = |(path, access): (&palisade_grants::WorkspacePath, Access)| match access {
-        Access::Read => format!("{path} read-only"),
-        Access::ReadWrite => format!("{path} read-write"),
+    let folder = |(path, access): (String, &str)| match access {
+        "read" => format!("{path} read-only"),
+        "none" => format!("{path} hidden"),
+        access => format!("{path} {access}"),
     };
-    let folders: Vec<String> = grants.files.folders().map(folder).collect();
+    let folders: Vec<String> = grants.files.entries().map(folder).collect();
     let mut text = if folders.is_empty() { "no files".to_owned() } else { format!("files: {}", folders.join(", ")) };
+    let lists = [("http", json!(grants.http)), ("commands", json!(grants.commands))];
+    for (name, list) in lists.iter().filter(|(_, list)| list.as_array().is_some_and(|list| !list.is_empty())) {
+        let items: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        text += &format!("; {name}: {}", items.join(", "));
+    }
     if let Some(storage) = grants.storage {
         text += &format!("; storage: {}", size(storage.bytes));
     }

@@ -7,14 +7,16 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use palisade_catalog::{BuiltIn, Definition};
+use palisade_catalog::{BuiltIn, Effective, Missing, available, effective};
+use palisade_grants::Decision;
 use palisade_sandbox::{Blame, Call, Captured, Cost, Failure, LinkRefusal, Report, Scope};
 use serde_json::{Value, json};
 
 use super::source::{self, Source};
 use crate::{
     Exit,
-    assemble::{self, Assembly},
+    assemble::Assembly,
+    places::Lookup,
     render::{Line, Style, Terminal, words},
     settings::Settings,
 };
@@ -38,6 +40,8 @@ pub(crate) struct Arguments {
     /// The folder to work in [default: the current one].
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
+    #[command(flatten)]
+    lookup: Lookup,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -51,16 +55,16 @@ Examples:
 Exit codes: 0 the call gave a result, 1 it failed or there was an error";
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let registry = assemble::registry()?;
-    let definition = registry.find(&arguments.agent)?;
-    let source = Source::find(&arguments.tool)?;
-    if let Source::BuiltIn(tool) = &source {
-        check_scope(tool, definition)?;
-    }
-    let input = input(&arguments.input)?;
     let workspace = settings.workspace(arguments.workspace.as_deref())?;
+    let registry = arguments.lookup.registry(settings, &workspace)?;
+    let effective = effective(registry.find(&arguments.agent)?, &available(&registry), &registry);
+    let source = Source::find(&arguments.tool)?;
+    let input = input(&arguments.input)?;
+    if let Source::BuiltIn(tool) = &source {
+        check_scope(tool, &input, &effective)?;
+    }
     let assembly = Assembly::start(settings, terminal)?;
-    let (tool, report) = match link(&source, &assembly, definition, &workspace)? {
+    let (tool, report) = match link(&source, &assembly, &effective, &workspace)? {
         Ok((tool, scope)) => {
             // On the sandbox's own thread, so that even a call stuck in the kernel comes back.
             let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -70,17 +74,23 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         Err(refusal) => (source.name(), refused(refusal)),
     };
     if arguments.json {
-        terminal.json(&report_json(&tool, &definition.agent.name, &report))?;
+        terminal.json(&report_json(&tool, &effective.agent.name, &report))?;
     } else {
-        print(&tool, &definition.agent.name, &report, terminal)?;
+        print(&tool, &effective.agent.name, &report, terminal)?;
     }
     Ok(if report.outcome.is_ok() { Exit::Done } else { Exit::Failed })
 }
 
-fn check_scope(tool: &BuiltIn, definition: &Definition) -> anyhow::Result<()> {
-    let agent = &definition.agent;
-    if !agent.tools.iter().any(|name| name == tool.name) {
-        bail!("the tool `{}` is not in the scope of `{}`; in it are {}", tool.name, agent.name, agent.tools.join(", "));
+/// The lists and rules decide here as in a run; nobody is asked.
+fn check_scope(tool: &BuiltIn, input: &str, effective: &Effective) -> anyhow::Result<()> {
+    let agent = &effective.agent.name;
+    let names: Vec<&str> = effective.tools.iter().map(|tool| tool.candidate.name()).collect();
+    if !names.contains(&tool.name) {
+        bail!("the tool `{}` is not in the scope of `{agent}`; in it are {}", tool.name, names.join(", "));
+    }
+    let verdict = effective.decide(tool.name, &serde_json::from_str(input)?).without_asking();
+    if verdict.decision != Decision::Allow {
+        bail!("the rules of `{agent}` refuse this call: {}", verdict.reason);
     }
     Ok(())
 }
@@ -89,15 +99,18 @@ fn check_scope(tool: &BuiltIn, definition: &Definition) -> anyhow::Result<()> {
 fn link(
     source: &Source,
     assembly: &Assembly<'_>,
-    definition: &Definition,
+    effective: &Effective,
     workspace: &Path,
 ) -> anyhow::Result<Result<(String, Arc<Scope>), LinkRefusal>> {
     match source {
         Source::BuiltIn(tool) => {
-            let mut equipped = assembly.equip(&with_tools(definition, |name| name == tool.name), workspace)?;
+            let mut equipped = assembly.equip(&with_tools(effective, |name| name == tool.name), workspace)?;
             Ok(match equipped.left_out.pop() {
                 None => Ok((tool.name.to_owned(), equipped.scope)),
-                Some(left_out) => Err(left_out.reason),
+                Some(left_out) => match left_out.reason {
+                    Missing::Refused(refusal) => Err(refusal),
+                    Missing::Unavailable(reason) => Err(LinkRefusal::Unusable(Failure::BadComponent { reason })),
+                },
             })
         }
         Source::File { .. } => {
@@ -110,16 +123,16 @@ fn link(
                 Err(failure) => return Ok(Err(LinkRefusal::Unusable(failure))),
             };
             let called = &compiled.needs().toolbox;
-            let scope = assembly.equip(&with_tools(definition, |name| called.contains(name)), workspace)?.scope;
+            let scope = assembly.equip(&with_tools(effective, |name| called.contains(name)), workspace)?.scope;
             Ok(scope.add(&compiled, &description, &description.name).map(|()| (description.name, scope)))
         }
     }
 }
 
-fn with_tools(definition: &Definition, wanted: impl Fn(&str) -> bool) -> Definition {
-    let mut definition = definition.clone();
-    definition.agent.tools.retain(|name| wanted(name));
-    definition
+fn with_tools(effective: &Effective, wanted: impl Fn(&str) -> bool) -> Effective {
+    let mut effective = effective.clone();
+    effective.tools.retain(|tool| wanted(tool.candidate.name()));
+    effective
 }
 
 /// A call whose progress is shown, unless a program reads the output.

@@ -1,0 +1,50 @@
+//! Where agents are looked for: the flags that many commands share.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use palisade_catalog::{BuiltIn, Places, Registry};
+
+use crate::settings::Settings;
+
+/// Where agents are looked for.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Lookup {
+    /// Look for agents in this folder, too; may be given several times, the last one wins.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) agents_dir: Vec<PathBuf>,
+    /// Read this configuration file instead of the user's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Look for plugins in this folder instead of the user's.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plugins_dir: Option<PathBuf>,
+}
+
+impl Lookup {
+    /// The agents there are for a workspace.
+    pub(crate) fn registry(&self, settings: &Settings, workspace: &Path) -> anyhow::Result<Registry> {
+        let core: Vec<&str> = BuiltIn::all().map(|tool| tool.name).collect();
+        Registry::load(&self.places(settings, workspace), &core).context("the agents cannot be loaded")
+    }
+
+    pub(crate) fn places(&self, settings: &Settings, workspace: &Path) -> Places {
+        let below = |folder: &Option<PathBuf>, names: &[&str]| -> Vec<PathBuf> {
+            folder.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
+        };
+        let mut user = below(&settings.config, &["agents", "subagents"]);
+        user.extend(below(&settings.home, &[".palisade/agents", ".palisade/subagents"]));
+        // A file that was named must be there; the user's own may be missing.
+        let own_config = settings.config.as_ref().map(|folder| folder.join("config.json"));
+        Places {
+            config: self.config.clone().or_else(|| own_config.filter(|file| file.exists())),
+            user,
+            home: settings.home.clone(),
+            workspace: Some(workspace.to_owned()),
+            agent_dirs: self.agents_dir.clone(),
+            plugins_dir: self.plugins_dir.clone(),
+            own_plugins: settings.data.as_ref().map(|data| data.join("plugins")),
+            trust: settings.data.as_ref().map(|data| data.join("trust.json")),
+        }
+    }
+}
