@@ -2,6 +2,7 @@
 
 mod agents;
 mod doctor;
+mod explain;
 mod prove;
 mod run;
 mod tools;

@@ -81,7 +81,10 @@ fn a_flag_cannot_raise_the_budget_of_the_definition() {
 fn unknown_names_are_answered_with_the_known_ones() {
     let world = World::new();
     let ended = world.palisade(&["run", "exploer"]).with_code(1);
-    assert_eq!(ended.stderr, "error: there is no agent `exploer`; there are explore, general\n");
+    assert_eq!(
+        ended.stderr,
+        "error: there is no agent `exploer`; there are explore, general, plan, review, verification\n"
+    );
     let ended = world.palisade(&["run", "explore", "--model", "gpt"]).with_code(1);
     assert_eq!(ended.stderr, "error: there is no model provider `gpt` in this version; there is: offline\n");
     world.palisade(&["run"]).with_code(2);

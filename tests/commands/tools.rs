@@ -82,7 +82,7 @@ fn a_tool_out_of_scope_is_not_called() {
     let ended = call(&world, "write", "explore", &json!({ "path": "new.txt", "content": "x" })).with_code(1);
     assert_eq!(
         ended.stderr,
-        "error: the tool `write` is not in the scope of `explore`; in it are read, grep, glob, ls, tree, think\n"
+        "error: the tool `write` is not in the scope of `explore`; in it are glob, grep, ls, read, think, tree\n"
     );
     assert_eq!(world.read("new.txt"), None);
 }

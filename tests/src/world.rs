@@ -84,7 +84,7 @@ impl World {
         let world = Self {
             folder,
             engine,
-            grants: Grants { files: FilesGrant::workspace(Access::ReadWrite), storage: None },
+            grants: Grants::workspace(Access::ReadWrite),
             limits: Limits { call_time: PATIENCE, ..Limits::STANDARD },
             storage: None,
             canary,

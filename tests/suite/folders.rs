@@ -284,7 +284,7 @@ fn a_granted_folder_that_is_no_folder_is_refused() {
     let open = |path: &str| {
         let files = FilesGrant::new([(WorkspacePath::parse(path).unwrap(), Access::Read)]);
         let workspace = Workspace::open(&world.workspace()).unwrap();
-        Scope::open(world.engine(), &workspace, Grants { files, storage: None }, Limits::STANDARD, None)
+        Scope::open(world.engine(), &workspace, Grants { files, ..Grants::default() }, Limits::STANDARD, None)
     };
     for path in ["missing", "file", "link", "away", "link/inner", "away/inner.txt"] {
         assert!(matches!(open(path), Err(WorkspaceError::Grant { .. })), "{path}");

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
@@ -15,7 +15,7 @@ fn text(path: impl AsRef<Path>) -> String {
 }
 
 /// Every file with this ending below a folder, without what is built.
-fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     let (mut found, mut waiting) = (Vec::new(), vec![root().join(folder)]);
     while let Some(folder) = waiting.pop() {
         for entry in fs::read_dir(folder).unwrap() {

@@ -15,5 +15,6 @@ mod links;
 mod names;
 mod protected;
 mod quotas;
+mod requirements;
 mod scratch;
 mod stops;

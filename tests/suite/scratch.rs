@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use palisade_grants::{Access, Capability, FilesGrant, Grants};
+use palisade_grants::{Access, Capability, Grants};
 use palisade_sandbox::{Call, Failure, Limits, Report, Scope, Workspace};
 use palisade_tests::world::World;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl Place {
     }
 
     fn scope(&self, workspace: &Workspace, access: Access, limits: Limits, tools: &[&str]) -> Scope {
-        let grants = Grants { files: FilesGrant::workspace(access), storage: None };
+        let grants = Grants::workspace(access);
         let scope = Scope::open(self.world.engine(), workspace, grants, limits, None).unwrap();
         for tool in tools {
             self.world.add(&scope, tool, tool);
