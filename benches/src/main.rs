@@ -1,6 +1,6 @@
 //! `just bench`: every row is a ratio of things measured side by side in this run.
 //!
-//! `just bench calls start idle trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
+//! `just bench calls start idle definitions trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -9,6 +9,7 @@
 )]
 
 mod calls;
+mod definitions;
 mod floor;
 mod idle;
 mod measure;
@@ -34,6 +35,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted("idle") {
         idle::measure(&mut report, quick).context("live sandboxes")?;
+    }
+    if wanted("definitions") {
+        definitions::measure(&mut report, quick).context("definitions")?;
     }
     if wanted("trees") {
         trees::measure(&mut report, quick).context("searching a tree")?;

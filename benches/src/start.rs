@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use palisade_catalog::BuiltIn;
-use palisade_grants::{Access, FilesGrant, Grants};
+use palisade_grants::{Access, Grants};
 use palisade_sandbox::{Compiled, Description, Engine, Limits, Scope, Settings, Workspace};
 
 use crate::{
@@ -66,7 +66,7 @@ fn scope(report: &mut Report, quick: bool) -> anyhow::Result<()> {
         tools.push((compiled, description));
     }
     let workspace = Workspace::open(Path::new(env!("CARGO_MANIFEST_DIR")))?;
-    let grants = Grants { files: FilesGrant::workspace(Access::ReadWrite), storage: None };
+    let grants = Grants::workspace(Access::ReadWrite);
     let mut set_up = || -> anyhow::Result<()> {
         engine.forget_links();
         again(&engine, &workspace, &grants, &tools)

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use palisade_catalog::BuiltIn;
-use palisade_grants::{Access, FilesGrant, Grants};
+use palisade_grants::{Access, Grants};
 use palisade_sandbox::{Call, Engine, Limits, Scope, Settings, Workspace};
 
 use crate::{
@@ -28,7 +28,7 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     std::env::set_current_dir(&tree)?;
     let engine = Engine::start(Settings::ONE_AGENT)?;
     let limits = Limits { call_time: std::time::Duration::from_secs(600), ..Limits::STANDARD };
-    let grants = Grants { files: FilesGrant::workspace(Access::Read), storage: None };
+    let grants = Grants::workspace(Access::Read);
     let scope = Scope::open(&engine, &Workspace::open(&tree)?, grants, limits, None)?;
     for tool in BuiltIn::all() {
         scope.add(&tool.load(&engine, None)?, &tool.description(), "bench")?;
