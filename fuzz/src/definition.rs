@@ -1,0 +1,1 @@
+../../runtime/catalog/src/definition.rs
