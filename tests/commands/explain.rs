@@ -107,9 +107,15 @@ fn calls_are_decided_with_their_arguments() {
             r#"Write {"path": "a", "content": ""}"#,
             "--call",
             r#"nonsense {}"#,
+            "--call",
+            r#"Bash {"command": "ls -la | wc -l 2>&1"}"#,
+            "--call",
+            r#"bash {"command": "ls; rm -rf x"}"#,
+            "--call",
+            r#"bash {"command": "lsof"}"#,
         ],
     );
-    assert_eq!(decisions(&explanation), ["allow", "deny", "deny"]);
+    assert_eq!(decisions(&explanation), ["allow", "deny", "deny", "allow", "deny", "deny"]);
     world.add(
         "agents/careful.md",
         "---\nname: careful\ndescription: d\npermissions:\n  allow: [read, \"Edit(src/**)\"]\n  \

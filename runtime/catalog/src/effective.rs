@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use palisade_agent::{Agent, Budget, CallLimits, PermissionMode};
+use palisade_agent::{Agent, Budget, CallLimits, Exposure, PermissionMode, Runtime};
 use palisade_grants::{Access, Candidate, Capability, Excluded, Grants, Resolution, Surroundings, ToolSource};
 use palisade_sandbox::Limits;
 
@@ -159,7 +159,7 @@ fn limits(own: &CallLimits) -> Limits {
 }
 
 fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants: &Grants) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = without_effect(agent);
     // A built-in agent may name tools that this build does not have.
     if !agent.native {
         warnings.extend(
@@ -176,6 +176,21 @@ fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants
             .extend(writers.map(|tool| format!("`{}` is in scope, but no folder is granted read-write", tool.name())));
     }
     warnings
+}
+
+/// What a definition says and this version does not do yet. Silence would be taken for consent.
+fn without_effect(agent: &Agent) -> Vec<String> {
+    let said = [
+        ("model", agent.model.is_some()),
+        ("temperature", agent.temperature.is_some()),
+        ("reasoning_effort", agent.reasoning_effort.is_some()),
+        ("max_tokens", agent.max_tokens.is_some()),
+        ("skills", !agent.skills.is_empty() || !agent.skill_lists.is_empty()),
+        ("tool_exposure", agent.exposure != Exposure::Tools),
+        ("type", agent.runtime != Runtime::Unsaid),
+    ];
+    let unheard = said.into_iter().filter(|(_, is_said)| *is_said);
+    unheard.map(|(field, _)| format!("`{field}` is kept, but has no effect in this version")).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! `docs/explain.schema.json` describes it, and a test holds the two together.
 
 use palisade_agent::Origin;
-use palisade_grants::{Call, Decision, Excluded, Grants, ToolSource, Verdict, canonical_tool};
+use palisade_grants::{Call, Candidate, Decision, Excluded, Grants, Surroundings, ToolSource, Verdict, canonical_tool};
 use palisade_sandbox::Limits;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -98,13 +98,19 @@ impl Effective {
         if self.tools.iter().any(|tool| tool.candidate.canonical() == name) {
             return self.agent.scope.decide(&Call::new(tool, input));
         }
-        let denied = |reason: String, rule| Verdict { decision: Decision::Deny, rule, reason };
-        match self.excluded.iter().find(|excluded| canonical_tool(&excluded.name) == name) {
-            Some(Excluded { reason, rule, .. }) => {
-                denied(format!("the agent has no such tool: {reason}"), rule.clone())
-            }
-            None => denied(format!("there is no tool `{tool}`"), None),
+        if let Some(excluded) = self.excluded.iter().find(|other| canonical_tool(&other.name) == name) {
+            let reason = format!("the agent has no such tool: {}", excluded.reason);
+            return Verdict { decision: Decision::Deny, rule: excluded.rule.clone(), reason };
         }
+        // A tool that may come with a plugin or a server: what the lists and rules would say of it.
+        let candidate = [Candidate::new(tool, [], ToolSource::Core)];
+        let (identity, native) = (self.agent.identity(), self.agent.native);
+        let around = Surroundings { identity: &identity, native, may_delegate: true, binding_overrides: &[] };
+        let verdict = match self.agent.scope.resolve(&candidate, &around).excluded.pop() {
+            Some(Excluded { reason, rule, .. }) => Verdict { decision: Decision::Deny, rule, reason },
+            None => self.agent.scope.decide(&Call::new(tool, input)),
+        };
+        Verdict { reason: format!("{}; there is no tool `{tool}` here yet", verdict.reason), ..verdict }
     }
 }
 

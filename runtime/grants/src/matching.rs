@@ -132,7 +132,6 @@ pub(crate) fn covering<'r>(allow: &'r [Rule], ask: &'r [Rule], call: &Call<'_>) 
             let script = script.as_ref().map_err(|why| format!("the command {}", why.0))?;
             let mut rules = covering_segments(&find, script)?;
             rules.extend(covering_writes(&lists().collect::<Vec<_>>(), script)?);
-            rules.dedup();
             Ok(rules)
         }
         Subject::Paths(paths) => each(paths, |path| {
@@ -217,7 +216,14 @@ fn uncovered(segment: &Segment) -> String {
     }
 }
 
-/// One rule for each of several things, or why there is none for one of them.
+/// A rule for each of several things, none named twice, or why there is none for one of them.
 fn each<'r, T>(things: &[T], rule_for: impl FnMut(&T) -> Result<&'r Rule, String>) -> Result<Vec<&'r Rule>, String> {
-    things.iter().map(rule_for).collect()
+    let mut rules: Vec<&Rule> = Vec::new();
+    for rule in things.iter().map(rule_for) {
+        let rule = rule?;
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    Ok(rules)
 }

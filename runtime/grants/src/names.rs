@@ -52,7 +52,8 @@ pub fn canonical_tool(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// CF-18, F8
+    /// CF-18
+    /// F8
     #[test]
     fn every_vocabulary_names_the_same_tools() {
         let check = |written: &str, expected: &str| assert_eq!(canonical_tool(written), expected, "{written}");

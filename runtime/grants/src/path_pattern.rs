@@ -48,6 +48,9 @@ pub(crate) enum CallPath {
 /// Why a text is no path pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPathPattern {
+    /// There is nothing in it.
+    #[error("a path rule is empty; write a path, or `**` for all")]
+    Empty,
     /// It goes up.
     #[error("`..` in a path rule fits nothing, because paths are resolved first; name the folder itself")]
     Parent,
@@ -63,6 +66,9 @@ impl PathPattern {
     /// Parses a pattern.
     pub fn parse(text: &str) -> Result<Self, BadPathPattern> {
         let written = text.trim().replace('\\', "/");
+        if written.is_empty() {
+            return Err(BadPathPattern::Empty);
+        }
         if written.starts_with('!') {
             return Err(BadPathPattern::Negation);
         }

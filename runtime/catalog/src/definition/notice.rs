@@ -62,6 +62,12 @@ impl Notice {
         numbers.fold(self.file.clone(), |place, number| format!("{place}:{number}"))
     }
 
+    /// `file:line:column: message; fix`, where it is clear that it is a warning.
+    pub fn without_severity(&self) -> String {
+        let fix = self.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
+        format!("{}: {}{fix}", self.place(), self.message)
+    }
+
     fn new(severity: Severity, file: String, message: String) -> Self {
         Self { severity, file, line: None, column: None, field: None, message, fix: None }
     }

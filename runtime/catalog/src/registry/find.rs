@@ -158,7 +158,7 @@ impl FindError {
 impl Located<'_> {
     /// What is worth saying about its file, in words.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings: Vec<String> = self.notices.iter().map(ToString::to_string).collect();
+        let mut warnings: Vec<String> = self.notices.iter().map(Notice::without_severity).collect();
         if self.status == Status::Untrusted {
             let name = &self.agent.name;
             warnings

@@ -86,6 +86,9 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     if let Some(person) = Person::at(terminal).filter(|_| may_ask) {
         equipped.toolbox = equipped.toolbox.asking(person);
     }
+    if !arguments.quiet {
+        effective.warnings.iter().for_each(|warning| terminal.warning(warning));
+    }
     for tool in &equipped.left_out {
         terminal.warning(&format!("the tool `{}` is left out: {}", tool.tool, tool.reason));
     }

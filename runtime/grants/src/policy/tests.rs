@@ -27,7 +27,8 @@ fn a_policy_is_built_rule_by_rule() {
     assert_eq!(decide(&none, "read", json!({})), Decision::Deny);
 }
 
-/// F2, CF-19
+/// F2
+/// CF-19
 #[test]
 fn both_ways_to_write_a_rule_mix_and_round_trip() {
     let mixed =
@@ -38,7 +39,8 @@ fn both_ways_to_write_a_rule_mix_and_round_trip() {
     assert!(serde_json::from_value::<Policy>(json!({ "allows": ["read"] })).is_err());
 }
 
-/// F9, CF-33
+/// F9
+/// CF-33
 #[test]
 fn the_default_depends_on_which_lists_there_are() {
     let other = |policy: &Policy| decide(policy, "other", json!({}));
@@ -70,7 +72,9 @@ fn the_order_is_deny_ask_allow() {
     assert_eq!(bash("git status && git push; git push --force"), Decision::Deny);
 }
 
-/// F6, F7, F8
+/// F6
+/// F7
+/// F8
 #[test]
 fn an_exploring_agent_may_look_and_may_not_touch() {
     let look = ["ls", "cat", "head", "tail", "find", "wc"];

@@ -15,7 +15,8 @@ fn denies(text: &str, tool: &str, input: Value) -> bool {
     rule(text).denies(&Call::new(tool, &input))
 }
 
-/// F2, CF-19
+/// F2
+/// CF-19
 #[test]
 fn a_rule_is_a_text_or_an_object_and_is_written_back_as_text() {
     let rules: Vec<Rule> = serde_json::from_value(json!(["read", { "rule": "Bash(cargo:*)" }])).unwrap();
@@ -47,7 +48,8 @@ fn a_rule_about_cargo_allows_a_cargo_build() {
     assert!(allows("Bash(cargo:*)", "Bash", json!({ "command": "cargo build" })));
 }
 
-/// F8, CF-18
+/// F8
+/// CF-18
 #[test]
 fn names_are_compared_without_case_and_with_aliases() {
     assert!(allows("Bash(ls:*)", "bash", json!({ "command": "ls" })));
@@ -219,6 +221,7 @@ fn folders_can_be_taken_from_a_path_rule() {
     check("**", ".", true);
     check(".", ".", true);
     check("//etc/**", "", false);
+    assert_eq!(PathPattern::parse(" "), Err(BadPathPattern::Empty));
 }
 
 #[test]

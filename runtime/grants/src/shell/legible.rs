@@ -13,7 +13,7 @@ pub(super) const MAX_LENGTH: usize = 64 * 1024;
 /// How deep brackets and quotes may nest. People rarely need four.
 const MAX_NESTING: usize = 12;
 /// How many words that begin a block there may be: each can be one level of the parser's recursion.
-const MAX_BLOCKS: usize = 100;
+const MAX_BLOCKS: usize = 64;
 /// How many `[` one word may hold: each can be an index inside of an index.
 const MAX_INDEXES: usize = 32;
 /// How many `&&`, `||` and `|` there may be: chains of them become nested values.

@@ -45,7 +45,8 @@ fn check_all(policy: &Policy, cases: &[(&str, Decision)]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// F5, DF-14
+/// F5
+/// DF-14
 #[test]
 fn a_rule_ends_at_a_word() {
     let check = |allowed: &str, command: &str, expected: bool| {
@@ -108,6 +109,21 @@ fn rules_allow_a_pipeline_together_and_say_which() {
     let verdict = verdict(&both, "ls | wc -l");
     assert_eq!((verdict.decision, verdict.rule.as_deref()), (Allow, Some("Bash(ls:*), Bash(wc:*)")));
     assert_eq!(decide(&policy(&["Bash(ls:*)"], &[], &[]), "ls | wc -l"), Deny);
+}
+
+#[test]
+fn the_deepest_command_that_is_read_fits_a_small_stack() {
+    // Half of what a thread of an asynchronous runtime has.
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    let nested = |inner: &str| format!("{}{inner}{}", "{ ".repeat(64), "; }".repeat(64));
+    let mut command = nested("ls");
+    for _ in 0..3 {
+        command = nested(&format!("sh -c {}", quoted(&command)));
+    }
+    let both = policy(&["Bash(ls:*)", "Bash(sh:*)"], &[], &[]);
+    let small = std::thread::Builder::new().stack_size(1024 * 1024);
+    let verdict = small.spawn(move || verdict(&both, &command)).unwrap().join().unwrap();
+    assert_eq!((verdict.decision, verdict.rule.as_deref()), (Allow, Some("Bash(sh:*), Bash(ls:*)")));
 }
 
 /// CF-20

@@ -2,7 +2,9 @@
 
 use super::*;
 
-/// CF-20, F6, F7: the users' wishes about shell rules, one by one.
+/// CF-20
+/// F6
+/// F7: the users' wishes about shell rules, one by one.
 #[test]
 fn ordinary_commands_are_decided_as_people_expect() {
     check_all(
