@@ -40,6 +40,12 @@ bench *ARGS: _target _ripgrep
     cargo build
     target/debug/palisade-bench {{ARGS}}
 
+# Feed nonsense to what reads rules, shell text, patterns and definitions: just fuzz shell 300
+fuzz TARGET SECONDS="300":
+    @cargo fuzz --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
+    mkdir -p fuzz/corpus/{{TARGET}}
+    cargo +nightly fuzz run {{TARGET}} fuzz/corpus/{{TARGET}} fuzz/seeds/{{TARGET}} -- -max_total_time={{SECONDS}} -timeout=10 -rss_limit_mb=1024
+
 # Build the guests alone, as components below target/guests
 guests: _target
     RUSTFLAGS="-C target-feature=+simd128 -C link-arg=--initial-memory=4194304" cargo build --profile guest --target wasm32-wasip2 --target-dir target/guests --lib $(ls -d guest-tools/*/ | xargs -n1 basename | grep -vx -e sdk -e build | sed 's/^/-p palisade-tool-/')

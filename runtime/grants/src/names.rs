@@ -1,6 +1,8 @@
 //! How tools are called. Every vocabulary in use names the same few tools, so a name is brought
 //! into one form before it is compared with anything.
 
+use std::borrow::Cow;
+
 /// Other names of a tool, all in lower case.
 ///
 /// Only names that people already write in agent files: the vocabularies of the definitions we
@@ -36,14 +38,21 @@ const MODEL_PREFIX: &str = "functions.";
 ///
 /// Any other name, `mcp__server__tool` among them, is only put into lower case.
 pub fn canonical_tool(name: &str) -> String {
+    canonical(name).into_owned()
+}
+
+/// The same without a copy for a name that has that form already: deciding over a thousand tools and
+/// fifty patterns is asking this a hundred thousand times.
+pub(crate) fn canonical(name: &str) -> Cow<'_, str> {
     let name = name.trim();
     let bare = match name.get(..MODEL_PREFIX.len()) {
         Some(start) if start.eq_ignore_ascii_case(MODEL_PREFIX) => &name[MODEL_PREFIX.len()..],
         _ => name,
     };
-    let lower = bare.to_lowercase();
+    let is_lower = bare.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    let lower = if is_lower { Cow::Borrowed(bare) } else { Cow::Owned(bare.to_lowercase()) };
     match ALIASES.iter().find(|(alias, _)| *alias == lower) {
-        Some((_, tool)) => (*tool).to_owned(),
+        Some((_, tool)) => Cow::Borrowed(tool),
         None => lower,
     }
 }

@@ -4,13 +4,17 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::canonical_tool;
+use crate::names::{canonical, canonical_tool};
 
 /// A name in which `*` stands for any characters, `.` and `/` among them. There is no other
 /// wildcard and no escape: everything else means itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Pattern(String);
+pub struct Pattern {
+    text: String,
+    /// The same, as the name of a tool.
+    tool: String,
+}
 
 /// Why a text is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,27 +45,32 @@ impl Pattern {
         if text.chars().any(char::is_control) {
             return Err(BadPattern::Control);
         }
-        Ok(Self(text.to_owned()))
+        Ok(Self { text: text.to_owned(), tool: canonical_tool(text) })
     }
 
     /// Whether the whole of a text fits, upper and lower case being different.
     pub fn matches(&self, text: &str) -> bool {
-        fits(&self.0, text)
+        fits(&self.text, text)
     }
 
     /// Whether a tool's name fits, whichever vocabulary each side is written in.
     pub fn matches_tool(&self, tool: &str) -> bool {
-        fits(&canonical_tool(&self.0), &canonical_tool(tool))
+        self.matches_canonical(&canonical(tool))
+    }
+
+    /// The same for a name in its one form.
+    pub(crate) fn matches_canonical(&self, tool: &str) -> bool {
+        fits(&self.tool, tool)
     }
 
     /// Whether any text fits.
     pub fn is_universal(&self) -> bool {
-        self.0.bytes().all(|byte| byte == b'*')
+        self.text.bytes().all(|byte| byte == b'*')
     }
 
     /// The pattern as written.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
@@ -84,7 +93,7 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -98,7 +107,7 @@ impl TryFrom<String> for Pattern {
 
 impl From<Pattern> for String {
     fn from(pattern: Pattern) -> Self {
-        pattern.0
+        pattern.text
     }
 }
 

@@ -130,8 +130,8 @@ impl Policy {
         if let Some(rule) = self.deny.iter().find(|rule| rule.covers_tool(&tool)) {
             return verdict(Decision::Deny, rule, "denies every call of");
         }
-        let allowing = self.allow.iter().flatten().find(|rule| rule.matches_tool(&tool));
-        let asking = self.ask.iter().find(|rule| rule.matches_tool(&tool));
+        let allowing = self.allow.iter().flatten().find(|rule| rule.matches_canonical(&tool));
+        let asking = self.ask.iter().find(|rule| rule.matches_canonical(&tool));
         let best = match (allowing, asking) {
             (Some(rule), _) => verdict(Decision::Allow, rule, "allows calls of"),
             (None, Some(rule)) => {
@@ -166,7 +166,7 @@ impl Rule {
     /// Whether no call of a tool escapes the rule, in a deny or ask list.
     fn covers_tool(&self, tool: &str) -> bool {
         let neighbour = matches!(self.specifier(), Some(Specifier::Path(_))) && self.is_neighbour(tool);
-        self.covers_all_arguments() && (self.matches_tool(tool) || neighbour)
+        self.covers_all_arguments() && (self.matches_canonical(tool) || neighbour)
     }
 }
 

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BadDomain, BadPathPattern, CommandPattern, DomainPattern, PathPattern, Pattern, canonical_tool, pattern::fits,
+    BadDomain, BadPathPattern, CommandPattern, DomainPattern, PathPattern, Pattern, canonical_tool, names::canonical,
+    pattern::fits,
 };
 
 /// A rule about the calls of a tool.
@@ -107,13 +108,18 @@ impl Rule {
 
     /// Whether the rule speaks of a tool, arguments aside.
     pub fn matches_tool(&self, tool: &str) -> bool {
-        let tool = canonical_tool(tool);
+        self.matches_canonical(&canonical(tool))
+    }
+
+    /// The same for a name in its one form.
+    pub(crate) fn matches_canonical(&self, tool: &str) -> bool {
         if self.tool.contains('*') {
-            return fits(&self.tool, &tool);
+            return fits(&self.tool, tool);
         }
         let is_server = self.tool.strip_prefix("mcp__").is_some_and(|server| !server.contains("__"));
         tool == self.tool
-            || is_server && tool.strip_prefix(&self.tool).is_some_and(|rest| rest.starts_with("__") && rest.len() > 2)
+            || is_server
+                && tool.strip_prefix(self.tool.as_str()).is_some_and(|rest| rest.starts_with("__") && rest.len() > 2)
     }
 
     /// Whether the rule speaks of every call of its tool, as `Bash`, `Bash(*)` and `Read(**)` do.

@@ -158,15 +158,13 @@ impl ToolScope {
         let name = tool.canonical();
         let is_system = name.starts_with(SYSTEM);
         let because = |reason: &str| Some((reason.to_owned(), None));
-        if !is_system {
-            if let Some(reason) = self.outside_default_scope(tool, around) {
-                return Some((reason, None));
-            }
+        if let Some(reason) = self.outside_default_scope(tool, around).filter(|_| !is_system) {
+            return Some((reason, None));
         }
         for (policy, field) in policies.iter().zip(["tools", "permissions"]) {
             let hides = |rule: &&Rule| {
                 rule.covers_all_arguments()
-                    && rule.matches_tool(name)
+                    && rule.matches_canonical(name)
                     && (!is_system || names_system(&rule.to_string()))
             };
             if let Some(rule) = policy.deny.iter().find(hides) {
@@ -179,13 +177,14 @@ impl ToolScope {
                 }
             }
         }
-        if let Some(pattern) =
-            self.names.denies(|pattern| pattern.matches_tool(name) && (!is_system || names_system(pattern.as_str())))
+        if let Some(pattern) = self
+            .names
+            .denies(|pattern| pattern.matches_canonical(name) && (!is_system || names_system(pattern.as_str())))
         {
             return Some(("denied by `tool_denylist`".to_owned(), Some(pattern.to_owned())));
         }
         if !is_system {
-            if !self.names.allows(|pattern| pattern.matches_tool(name)) {
+            if !self.names.allows(|pattern| pattern.matches_canonical(name)) {
                 return because("not in `tool_allowlist`");
             }
             for capability in tool.capabilities() {

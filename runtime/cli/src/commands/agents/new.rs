@@ -86,12 +86,11 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let relative = PathBuf::from(format!(".palisade/agents/{name}.md"));
     let path = write_new(&root, &relative, text.as_bytes())
         .with_context(|| format!("the agent `{name}` cannot be written"))?;
-    if !arguments.user {
-        if let Some(file) = arguments.lookup.places(settings, &workspace).trust {
-            let mut trust = Trust::load(&file);
-            trust.trust(&workspace, &relative, text.as_bytes());
-            trust.save(&file)?;
-        }
+    let decisions = arguments.lookup.places(settings, &workspace).trust.filter(|_| !arguments.user);
+    if let Some(file) = decisions {
+        let mut trust = Trust::load(&file);
+        trust.trust(&workspace, &relative, text.as_bytes());
+        trust.save(&file)?;
     }
     if arguments.json {
         terminal.json(&json!({ "name": name, "path": path }))?;
