@@ -166,6 +166,7 @@ fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants
             agent
                 .scope
                 .unknown(candidates)
+                .into_iter()
                 .map(|name| format!("there is no tool `{name}`; it is kept, in case a plugin brings it")),
         );
     }

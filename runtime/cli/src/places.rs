@@ -1,4 +1,4 @@
-//! Where agents are looked for: the flags that many commands share.
+//! Where to work and where agents are looked for: the flags that many commands share.
 
 use std::path::{Path, PathBuf};
 
@@ -10,18 +10,33 @@ use crate::settings::Settings;
 /// Where agents are looked for.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Lookup {
+    /// The folder to work in [default: the current one].
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
     /// Look for agents in this folder, too; may be given several times, the last one wins.
     #[arg(long, value_name = "DIR")]
-    pub(crate) agents_dir: Vec<PathBuf>,
+    agents_dir: Vec<PathBuf>,
     /// Read this configuration file instead of the user's.
     #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
+    config: Option<PathBuf>,
     /// Look for plugins in this folder instead of the user's.
     #[arg(long, value_name = "DIR")]
-    pub(crate) plugins_dir: Option<PathBuf>,
+    plugins_dir: Option<PathBuf>,
 }
 
 impl Lookup {
+    /// The folder to work in, and the agents there are for it.
+    pub(crate) fn open(&self, settings: &Settings) -> anyhow::Result<(PathBuf, Registry)> {
+        let workspace = self.workspace(settings)?;
+        let registry = self.registry(settings, &workspace)?;
+        Ok((workspace, registry))
+    }
+
+    /// The folder to work in.
+    pub(crate) fn workspace(&self, settings: &Settings) -> anyhow::Result<PathBuf> {
+        settings.workspace(self.workspace.as_deref())
+    }
+
     /// The agents there are for a workspace.
     pub(crate) fn registry(&self, settings: &Settings, workspace: &Path) -> anyhow::Result<Registry> {
         let core: Vec<&str> = BuiltIn::all().map(|tool| tool.name).collect();

@@ -10,7 +10,7 @@ mod narrowing;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Call, Decision, Policy, Rule, Verdict,
+    Call, Decision, Pattern, Policy, Rule, Verdict,
     candidate::{Candidate, Identity, ToolSource},
     lists::Lists,
 };
@@ -122,15 +122,21 @@ impl ToolScope {
         self.tools.is_some() || self.permissions.allow.is_some() || self.names.allow.is_some()
     }
 
-    /// Names in allow lists, without wildcards, that no candidate has: often a slip of the pen,
-    /// sometimes a plugin that is not there yet.
-    pub fn unknown<'a>(&'a self, candidates: &'a [Candidate]) -> impl Iterator<Item = String> + 'a {
+    /// Tools in allow lists, without wildcards, that no candidate is: often a slip of the pen, sometimes
+    /// a plugin that is not there yet.
+    pub fn unknown(&self, candidates: &[Candidate]) -> Vec<String> {
         let rules = self.tools.iter().flatten().chain(self.permissions.allow.iter().flatten());
-        let patterns = self.names.allow.iter().flatten().map(|pattern| pattern.as_str().to_owned());
-        let written = rules.map(|rule| rule.to_string()).chain(patterns);
-        written.filter(|text| !text.contains('*')).filter(|text| {
-            Rule::parse(text).is_ok_and(|rule| !candidates.iter().any(|tool| rule.matches_tool(tool.name())))
-        })
+        let written = rules.map(|rule| rule.as_str().split('(').next().unwrap_or_default());
+        let written = written.chain(self.names.allow.iter().flatten().map(Pattern::as_str));
+        let mut unknown: Vec<String> = Vec::new();
+        for name in written.map(str::trim).filter(|name| !name.contains('*')) {
+            let is_known = Rule::parse(name)
+                .is_ok_and(|rule| candidates.iter().any(|tool| rule.matches_canonical(tool.canonical())));
+            if !is_known && !unknown.iter().any(|other| other == name) {
+                unknown.push(name.to_owned());
+            }
+        }
+        unknown
     }
 
     /// The two sets of rules a call must pass. A list of tools says what is allowed, so beside one

@@ -1,7 +1,5 @@
 //! `palisade explain`: what an agent may do, and why.
 
-use std::path::PathBuf;
-
 use anyhow::{Context as _, bail};
 use palisade_catalog::{Explanation, available, effective};
 use palisade_grants::Decision;
@@ -22,9 +20,6 @@ use crate::{
 pub(crate) struct Arguments {
     /// The agent's name, or `plugin/name`.
     agent: String,
-    /// The folder it would work in [default: the current one].
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
     #[command(flatten)]
     lookup: Lookup,
     /// Say what would become of a call, such as `bash {"command": "ls"}`; may be given several times.
@@ -45,8 +40,7 @@ Exit codes: 0 explained, 1 there is no such agent or its file is broken, 2 wrong
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let calls = arguments.call.iter().map(|text| call(text)).collect::<anyhow::Result<Vec<_>>>()?;
-    let workspace = settings.workspace(arguments.workspace.as_deref())?;
-    let registry = arguments.lookup.registry(settings, &workspace)?;
+    let (_, registry) = arguments.lookup.open(settings)?;
     let found = registry.look_up(&arguments.agent)?;
     let effective = effective(found.agent, &available(&registry), &registry);
     let explanation = Explanation::new(&effective, found.shadows, found.warnings(), &calls);

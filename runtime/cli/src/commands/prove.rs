@@ -1,7 +1,5 @@
 //! `palisade prove`: hostile guests try to break out of an agent's sandbox.
 
-use std::path::PathBuf;
-
 use palisade_catalog::{
     available, effective,
     prove::{Ending, Verdict, prove},
@@ -24,9 +22,6 @@ use crate::{
 pub(crate) struct Arguments {
     /// The agent's name.
     agent: String,
-    /// The folder it would work in [default: the current one]; it is not touched.
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
     #[command(flatten)]
     lookup: Lookup,
     /// Print JSON.
@@ -39,8 +34,7 @@ const ATTEMPT: usize = 20;
 const TRIED: usize = 48;
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let workspace = settings.workspace(arguments.workspace.as_deref())?;
-    let registry = arguments.lookup.registry(settings, &workspace)?;
+    let (_, registry) = arguments.lookup.open(settings)?;
     let effective = effective(registry.look_up(&arguments.agent)?.agent, &available(&registry), &registry);
     let assembly = Assembly::start(settings, terminal)?;
     // The first failure to print ends the table, not the proof.

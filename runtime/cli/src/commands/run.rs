@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Read as _},
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -35,9 +35,6 @@ pub(crate) struct Arguments {
     agent: String,
     /// What to do, in words; `-` reads it from standard input. Without, the code base is mapped.
     task: Vec<String>,
-    /// The folder to work in [default: the current one].
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
     #[command(flatten)]
     lookup: Lookup,
     /// The model provider.
@@ -74,8 +71,7 @@ Exit codes:
   130  cancelled";
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let workspace = settings.workspace(arguments.workspace.as_deref())?;
-    let registry = arguments.lookup.registry(settings, &workspace)?;
+    let (workspace, registry) = arguments.lookup.open(settings)?;
     let agent = lowered(registry.find(&arguments.agent)?, arguments);
     let effective = effective(&agent, &available(&registry), &registry);
     let provider = assemble::provider(&arguments.model)?;

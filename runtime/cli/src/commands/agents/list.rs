@@ -1,7 +1,5 @@
 //! `palisade agents list`.
 
-use std::path::PathBuf;
-
 use palisade_catalog::{Entry, Registry, Status, available, effective};
 use serde_json::{Value, json};
 
@@ -15,9 +13,6 @@ use crate::{
 /// List the agents, with where they come from, their tools and what they may do.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The folder they would work in [default: the current one].
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
     #[command(flatten)]
     lookup: Lookup,
     /// List hidden agents, too.
@@ -29,8 +24,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let workspace = settings.workspace(arguments.workspace.as_deref())?;
-    let registry = arguments.lookup.registry(settings, &workspace)?;
+    let (_, registry) = arguments.lookup.open(settings)?;
     let entries = registry.entries();
     let shown = entries
         .iter()

@@ -36,9 +36,6 @@ pub(crate) struct Arguments {
     /// Write it for all your workspaces.
     #[arg(long)]
     user: bool,
-    /// The workspace [default: the current folder].
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
     #[command(flatten)]
     lookup: Lookup,
     /// Print JSON.
@@ -63,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
             "`{name}` is no name for an agent; it begins with a letter or digit and has letters, digits, `-` and `_`, at most 100"
         );
     }
-    let workspace = settings.workspace(arguments.workspace.as_deref())?;
+    let workspace = arguments.lookup.workspace(settings)?;
     let mut agent = match &arguments.from {
         Some(from) => {
             let registry = arguments.lookup.registry(settings, &workspace)?;

@@ -1,7 +1,5 @@
 //! `palisade agents show`.
 
-use std::path::PathBuf;
-
 use palisade_catalog::definition::to_markdown;
 use serde_json::json;
 
@@ -17,9 +15,6 @@ use crate::{
 pub(crate) struct Arguments {
     /// The agent's name, or `plugin/name`.
     agent: String,
-    /// The folder it would work in [default: the current one].
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
     #[command(flatten)]
     lookup: Lookup,
     /// Print JSON.
@@ -28,8 +23,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let workspace = settings.workspace(arguments.workspace.as_deref())?;
-    let registry = arguments.lookup.registry(settings, &workspace)?;
+    let (_, registry) = arguments.lookup.open(settings)?;
     let found = registry.look_up(&arguments.agent)?;
     let (agent, origin) = (found.agent, &found.agent.origin);
     if arguments.json {

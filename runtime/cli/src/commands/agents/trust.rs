@@ -1,7 +1,5 @@
 //! `palisade agents trust` and `untrust`: whether a repository's own agents may run.
 
-use std::path::PathBuf;
-
 use anyhow::{Context as _, bail};
 use palisade_catalog::{Registry, Status, Trust};
 use serde_json::json;
@@ -22,9 +20,6 @@ pub(crate) struct Arguments {
     /// All agents of the workspace.
     #[arg(long)]
     all: bool,
-    /// The workspace [default: the current folder].
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
     #[command(flatten)]
     lookup: Lookup,
     /// Print JSON.
@@ -41,7 +36,7 @@ pub(crate) fn untrust(arguments: &Arguments, settings: &Settings, terminal: &Ter
 }
 
 fn change(arguments: &Arguments, settings: &Settings, terminal: &Terminal, is_trusted: bool) -> anyhow::Result<Exit> {
-    let workspace = settings.workspace(arguments.workspace.as_deref())?;
+    let workspace = arguments.lookup.workspace(settings)?;
     let places = arguments.lookup.places(settings, &workspace);
     let registry = arguments.lookup.registry(settings, &workspace)?;
     let file = places.trust.context("there is no place to keep decisions; set HOME or PALISADE_DATA_DIR")?;

@@ -20,9 +20,6 @@ use crate::{
 pub(crate) struct Arguments {
     /// Files (.md, .yaml, .yml, .json) or folders to check.
     paths: Vec<PathBuf>,
-    /// The folder agents would work in [default: the current one].
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
     #[command(flatten)]
     lookup: Lookup,
     /// Print JSON.
@@ -31,8 +28,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let workspace = settings.workspace(arguments.workspace.as_deref())?;
-    let registry = arguments.lookup.registry(settings, &workspace)?;
+    let (_, registry) = arguments.lookup.open(settings)?;
     let mut checked =
         if arguments.paths.is_empty() { registry.check() } else { palisade_catalog::check_paths(&arguments.paths)? };
     let available = available(&registry);

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Read as _},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
 };
 
@@ -37,9 +37,6 @@ pub(crate) struct Arguments {
     /// The input, a JSON object; `@FILE` reads it from a file, `-` from standard input.
     #[arg(long, value_name = "JSON|@FILE|-", default_value = "{}")]
     input: String,
-    /// The folder to work in [default: the current one].
-    #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
     #[command(flatten)]
     lookup: Lookup,
     /// Print JSON.
@@ -55,8 +52,7 @@ Examples:
 Exit codes: 0 the call gave a result, 1 it failed or there was an error";
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let workspace = settings.workspace(arguments.workspace.as_deref())?;
-    let registry = arguments.lookup.registry(settings, &workspace)?;
+    let (workspace, registry) = arguments.lookup.open(settings)?;
     let effective = effective(registry.find(&arguments.agent)?, &available(&registry), &registry);
     let source = Source::find(&arguments.tool)?;
     let input = input(&arguments.input)?;
