@@ -6,6 +6,8 @@
 //! is then made relative to that same open directory, following nothing. A [`Place`] was found, a
 //! [`PermittedPlace`] was asked about, and only the latter gives its directory away.
 
+mod hidden;
+
 use std::{
     fs::File,
     io, iter,
@@ -47,6 +49,20 @@ pub(crate) struct Place {
 pub(crate) struct PermittedPlace {
     place: Place,
     permitted: PermittedWrite,
+}
+
+/// Why there is no place to make a change in.
+pub(crate) enum NoPlace {
+    /// It cannot be found.
+    NotFound(ErrorCode),
+    /// Nothing may be there.
+    Denied(Denial),
+}
+
+impl From<ErrorCode> for NoPlace {
+    fn from(code: ErrorCode) -> Self {
+        Self::NotFound(code)
+    }
 }
 
 /// What a change does to a place.
@@ -104,11 +120,11 @@ impl Area {
 impl Place {
     /// Finds the place that `path` means, seen from an open directory inside one of the areas.
     pub(crate) fn find<'a>(
-        areas: impl Iterator<Item = &'a Area>,
+        areas: impl Iterator<Item = &'a Area> + Clone,
         from: &File,
         path: &str,
         last: LastLink,
-    ) -> Result<Self, ErrorCode> {
+    ) -> Result<Self, NoPlace> {
         let mut place = Self::beneath(areas, from, path)?;
         if last == LastLink::Keep {
             return Ok(place);
@@ -120,17 +136,23 @@ impl Place {
             let onward = place.resolve(&target).ok_or(ErrorCode::NotPermitted)?;
             place = Self::beneath(iter::once(&place.area), &place.area.root, &onward)?;
         }
-        Err(ErrorCode::Loop)
+        Err(ErrorCode::Loop.into())
     }
 
-    fn beneath<'a>(areas: impl Iterator<Item = &'a Area>, from: &File, path: &str) -> Result<Self, ErrorCode> {
+    fn beneath<'a>(areas: impl Iterator<Item = &'a Area> + Clone, from: &File, path: &str) -> Result<Self, NoPlace> {
         let trimmed = path.trim_end_matches('/');
         if path.starts_with('/') {
-            return Err(ErrorCode::NotPermitted);
+            return Err(ErrorCode::NotPermitted.into());
         }
         let (parent, name) = trimmed.rsplit_once('/').unwrap_or(("", trimmed));
         if matches!(name, "" | "." | "..") || name.contains('\0') {
-            return Err(if name == ".." { ErrorCode::NotPermitted } else { ErrorCode::Invalid });
+            return Err(if name == ".." { ErrorCode::NotPermitted } else { ErrorCode::Invalid }.into());
+        }
+        if let Some(denial) = Area::refuse_hidden(areas.clone(), from, path) {
+            return Err(NoPlace::Denied(denial));
+        }
+        if Area::hide_way(areas.clone(), from, parent, LastLink::Follow) {
+            return Err(ErrorCode::NoEntry.into());
         }
         let directory = open_beneath(from.as_fd(), parent, OFlags::PATH | OFlags::DIRECTORY).map_err(code)?;
         let (area, above) = Area::around(areas, &directory)?;

@@ -9,7 +9,12 @@ use rustix::{
 };
 use wasmtime::component::{HasSelf, Linker};
 
-use crate::{bindings::files, capabilities::preopens::Shown, host::Host, workspace::open_beneath};
+use crate::{
+    bindings::files,
+    capabilities::{confine::LastLink, preopens::Shown},
+    host::Host,
+    workspace::open_beneath,
+};
 
 /// The most that one `read` returns; the guest's memory pays for it, and so does the host's.
 const MAX_READ: u32 = 8 << 20;
@@ -30,7 +35,8 @@ impl files::Host for Host {
             if let Ok(path) = WorkspacePath::parse(&path) {
                 self.trail.step(path, Arc::clone(&directory));
             }
-            list(&directory, &self.files.shown_in(&*directory))
+            let shown = if is_scratch(&path) { Shown::All } else { self.files.shown_in(&*directory) };
+            list(&directory, &shown)
         }))
     }
 
@@ -48,10 +54,19 @@ impl files::Host for Host {
 impl Host {
     /// Opens what a path means, unless that is hidden.
     fn open(&mut self, text: &str, flags: OFlags) -> Result<OwnedFd, files::Error> {
-        let opened = self.open_wherever(text, flags)?;
-        // A path from the root lies in the scratch folder, where nothing is hidden.
-        let is_hidden = !text.starts_with('/') && self.files.hides(&opened);
-        if is_hidden { Err(files::Error::NotFound) } else { Ok(opened) }
+        let opened = self.open_wherever(text, flags);
+        if is_scratch(text) || !self.files.hides_anything() {
+            return opened;
+        }
+        let last = if flags.contains(OFlags::NOFOLLOW) { LastLink::Keep } else { LastLink::Follow };
+        let path = WorkspacePath::parse(text);
+        let way = match &path {
+            Ok(path) => self.files.preopen(path),
+            Err(_) => self.files.preopen(&WorkspacePath::ROOT).map(|(directory, _)| (directory, text)),
+        };
+        let is_hidden = way.is_some_and(|(directory, below)| self.files.hides_way(&directory, below, last))
+            || opened.as_ref().is_ok_and(|opened| self.files.hides(opened));
+        if is_hidden { Err(files::Error::NotFound) } else { opened }
     }
 
     /// Opens what a path means, from the nearest directory on the trail or from its preopen. The
@@ -132,6 +147,12 @@ fn read(file: &File, offset: u64, length: u32) -> Result<files::Chunk, files::Er
     }
     file.take(left).read_to_end(&mut bytes)?;
     Ok(files::Chunk { bytes, size })
+}
+
+/// Whether a path lies in the scratch folder, if anywhere: nothing is hidden there, and a guest may
+/// look into it before it has a handle on it.
+fn is_scratch(path: &str) -> bool {
+    path.starts_with('/')
 }
 
 fn outside() -> files::Error {

@@ -5,13 +5,20 @@ use std::{collections::BTreeMap, fs::File, os::fd::AsFd, sync::Arc};
 use palisade_grants::{Access, Capability, Denial, FilesGrant, WorkspacePath};
 use wasmtime_wasi::{FsPerms, OpenMode, filesystem::Dir};
 
-use crate::{Limits, Workspace, WorkspaceError, capabilities::confine::Area, meter::quota::Quota, scratch::Scratch};
+use crate::{
+    Limits, Workspace, WorkspaceError,
+    capabilities::confine::{Area, LastLink},
+    meter::quota::Quota,
+    scratch::Scratch,
+};
 
 /// The granted folders, opened once per agent and shared by its calls.
 #[derive(Clone)]
 pub(crate) struct Preopens {
     /// The workspace itself, from which real paths are told.
     workspace: Option<Area>,
+    /// The same, to open granted folders in.
+    around: Workspace,
     folders: Arc<[Preopen]>,
     /// Only agents that may write have one.
     scratch: Option<Arc<Scratch>>,
@@ -70,25 +77,34 @@ impl Preopens {
         };
         let mut folders = Vec::new();
         for (path, fd) in workspace.open_granted(grant)? {
-            let file = File::from(fd);
-            folders.push(Preopen { path: path.clone(), ..Preopen::new(&path.to_string(), file) });
+            folders.push(Preopen::at(path, File::from(fd)));
         }
         let scratch = root.as_ref().filter(|_| grant.writes()).map(|root| Arc::new(Scratch::new(workspace, root)));
+        let around = workspace.clone();
         let workspace = root.map(|root| Area { root, grant: Arc::default(), name: None });
-        Ok(Self { workspace, folders: folders.into(), scratch }.narrow(grant))
+        Ok(Self { workspace, around, folders: folders.into(), scratch }.narrow(grant))
     }
 
     pub(crate) fn none() -> Self {
-        Self { workspace: None, folders: Arc::default(), scratch: None }
+        Self { workspace: None, around: Workspace::none(), folders: Arc::default(), scratch: None }
     }
 
-    /// The same handles with no more than this grant allows.
+    /// The same with no more than this grant allows. A folder inside of those that are open is opened
+    /// if it is there.
     pub(crate) fn narrow(&self, grant: &FilesGrant) -> Self {
-        let folders = self.folders.iter().filter(|folder| !grant.hides(&folder.path));
+        let is_open = |path: &WorkspacePath| self.folders.iter().any(|folder| folder.path == *path);
+        let inner = grant.folders().filter(|(path, access)| !is_open(path) && opens_more(grant, path, *access));
+        let inner = inner.filter(|(path, _)| self.folders.iter().any(|folder| path.is_within(&folder.path)));
+        let alone = inner.map(|(path, access)| FilesGrant::new([(path.clone(), access)]));
+        let opened = alone.filter_map(|alone| self.around.open_granted(&alone).ok()).flatten();
+        let opened = opened.map(|(path, fd)| Preopen::at(path, File::from(fd)));
+        let folders: Vec<Preopen> = self.folders.iter().cloned().chain(opened).collect();
+        let folders = folders.iter().filter(|folder| !grant.hides(&folder.path));
         let folders = folders.filter_map(|folder| Some(folder.with(grant.folder_access(&folder.path)?)));
         let narrowed = |area: &Area| Area { grant: Arc::new(grant.clone()), ..area.clone() };
         Self {
             workspace: self.workspace.as_ref().map(narrowed),
+            around: self.around.clone(),
             folders: folders.collect(),
             scratch: self.scratch.clone().filter(|_| !grant.is_empty()),
         }
@@ -100,6 +116,11 @@ impl Preopen {
     pub(crate) fn new(name: &str, folder: File) -> Self {
         let wasi = Dir::new(folder, FsPerms::ReadOnly, OpenMode::READ, true);
         Self { path: WorkspacePath::ROOT, name: name.into(), wasi }
+    }
+
+    /// An open folder of the workspace, to be looked at.
+    fn at(path: WorkspacePath, folder: File) -> Self {
+        Self { path: path.clone(), ..Self::new(&path.to_string(), folder) }
     }
 
     /// The same with this access.
@@ -139,7 +160,7 @@ impl Files {
     }
 
     /// The trees that the guest has handles in.
-    pub(crate) fn areas(&self) -> impl Iterator<Item = &Area> {
+    pub(crate) fn areas(&self) -> impl Iterator<Item = &Area> + Clone {
         self.preopens.workspace.iter().chain(&self.scratch)
     }
 
@@ -153,10 +174,14 @@ impl Files {
         self.grant().is_some_and(FilesGrant::hides_anything)
     }
 
-    /// Whether an open file or directory is hidden from the guest. The kernel says where it really lies;
-    /// what it cannot say of is hidden.
+    /// Whether an open file or directory is hidden from the guest.
     pub(crate) fn hides(&self, opened: impl AsFd) -> bool {
-        self.hides_anything() && Area::around(self.areas(), opened).map_or(true, |(area, path)| area.grant.hides(&path))
+        Area::hide(self.areas(), opened)
+    }
+
+    /// Whether a path means something hidden from the guest, or is found only by way of it.
+    pub(crate) fn hides_way(&self, from: &File, path: &str, last: LastLink) -> bool {
+        Area::hide_way(self.areas(), from, path, last)
     }
 
     /// Which names in an open directory the guest may see.
@@ -229,6 +254,12 @@ impl Files {
     pub(crate) fn closed(&mut self) {
         self.open = self.open.saturating_sub(1);
     }
+}
+
+/// Whether more is granted in a folder than in the one around it.
+fn opens_more(grant: &FilesGrant, path: &WorkspacePath, access: Access) -> bool {
+    let around = grant.folders().filter(|(folder, _)| *folder != path && path.is_within(folder));
+    around.max_by_key(|(folder, _)| folder.as_str().len()).is_none_or(|(_, around)| around < access)
 }
 
 fn too_much(quota: &Quota) -> Denial {

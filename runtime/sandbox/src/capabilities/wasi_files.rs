@@ -74,9 +74,11 @@ impl HostDescriptor for Guarded<'_> {
         room.map_err(|denial| self.refuse_as(denial, ErrorCode::InsufficientMemory))?;
         let opened = if makes || (flags.contains(DescriptorFlags::WRITE) && !is_directory) {
             self.open_to_change(&fd, last, &path, open_flags, flags).await?
-        } else if is_special(&self.directory(&fd)?.dir, &path, last) {
-            return Err(ErrorCode::Unsupported.into());
         } else {
+            self.pass_unless_hidden(&fd, &path, last)?;
+            if is_special(&self.directory(&fd)?.dir, &path, last) {
+                return Err(ErrorCode::Unsupported.into());
+            }
             let opened = self.wasi.open_at(fd, path_flags, path, open_flags, flags).await?;
             self.unless_hidden(opened)?
         };
@@ -100,6 +102,10 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn create_directory_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<()> {
+        if path.starts_with('.') && path.split('/').all(|part| matches!(part, "" | ".")) {
+            // Whoever makes all folders above a file begins with the one that was granted.
+            return Err(ErrorCode::Exist.into());
+        }
         let place = self.permit(&fd, &path, LastLink::Keep, Change::Write)?;
         self.create()?;
         let lent = self.lend(&place)?;
@@ -286,12 +292,12 @@ impl HostDescriptor for Guarded<'_> {
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<types::DescriptorStat> {
-        self.find_unless_hidden(&fd, &path, last_link(path_flags))?;
+        self.pass_unless_hidden(&fd, &path, last_link(path_flags))?;
         self.wasi.stat_at(fd, path_flags, path).await
     }
 
     async fn readlink_at(&mut self, fd: Resource<Descriptor>, path: String) -> FsResult<String> {
-        self.find_unless_hidden(&fd, &path, LastLink::Keep)?;
+        self.pass_unless_hidden(&fd, &path, LastLink::Keep)?;
         self.wasi.readlink_at(fd, path).await
     }
 
@@ -309,7 +315,7 @@ impl HostDescriptor for Guarded<'_> {
         path_flags: PathFlags,
         path: String,
     ) -> FsResult<types::MetadataHashValue> {
-        self.find_unless_hidden(&fd, &path, last_link(path_flags))?;
+        self.pass_unless_hidden(&fd, &path, last_link(path_flags))?;
         self.wasi.metadata_hash_at(fd, path_flags, path).await
     }
 }

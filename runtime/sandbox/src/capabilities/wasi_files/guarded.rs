@@ -11,7 +11,7 @@ use wasmtime_wasi::{
 
 use crate::{
     capabilities::{
-        confine::{self, Change, LastLink, PermittedPlace, Place, io_code},
+        confine::{Change, LastLink, NoPlace, PermittedPlace, Place, io_code},
         preopens::Files,
         trail::Trail,
     },
@@ -57,7 +57,11 @@ impl Guarded<'_> {
             let asked = WorkspacePath::parse(path).unwrap_or_default();
             return Err(self.refuse(&asked));
         }
-        let place = Place::find(self.files.areas(), &directory.dir, path, last)?;
+        let place = match Place::find(self.files.areas(), &directory.dir, path, last) {
+            Ok(place) => place,
+            Err(NoPlace::NotFound(code)) => return Err(code.into()),
+            Err(NoPlace::Denied(denial)) => return Err(self.refuse_as(denial, ErrorCode::NotPermitted)),
+        };
         // After a change a remembered directory may no longer be what its path means.
         *self.trail = Trail::default();
         let permitted = place.permit(change);
@@ -145,13 +149,13 @@ impl Guarded<'_> {
         Ok(opened)
     }
 
-    /// Refuses to tell of what is hidden.
-    pub(super) fn find_unless_hidden(&self, fd: &Resource<Descriptor>, path: &str, last: LastLink) -> FsResult<()> {
+    /// Refuses to tell of what is hidden: neither that it is there nor what it is.
+    pub(super) fn pass_unless_hidden(&self, fd: &Resource<Descriptor>, path: &str, last: LastLink) -> FsResult<()> {
         if !self.files.hides_anything() {
             return Ok(());
         }
-        let found = confine::look(&self.directory(fd)?.dir, path, last).map_err(confine::code)?;
-        if self.files.hides(&found) { Err(ErrorCode::NoEntry.into()) } else { Ok(()) }
+        let directory = self.directory(fd)?;
+        if self.files.hides_way(&directory.dir, path, last) { Err(ErrorCode::NoEntry.into()) } else { Ok(()) }
     }
 
     /// Puts a counter around a stream that writes to a file.
