@@ -3,7 +3,9 @@
 mod agents;
 mod doctor;
 mod explain;
+mod hidden;
 mod prove;
+mod read_only;
 mod run;
 mod tools;
 mod world;

@@ -60,6 +60,11 @@ impl World {
         path
     }
 
+    /// A symbolic link in the workspace.
+    pub(crate) fn link(&self, path: &str, target: &str) {
+        std::os::unix::fs::symlink(target, self.workspace().join(path)).unwrap();
+    }
+
     /// A file outside of the workspace.
     pub(crate) fn add_outside(&self, name: &str, content: &[u8]) -> String {
         let path = self.folder.path().join(name);

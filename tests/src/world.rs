@@ -20,7 +20,7 @@ use std::{
 };
 
 use palisade_catalog::BuiltIn;
-use palisade_grants::{Access, Capability, FilesGrant, Grants, StorageGrant, WorkspacePath};
+use palisade_grants::{Access, Capability, FilesGrant, Grants, PathPattern, StorageGrant, WorkspacePath};
 use palisade_sandbox::{Call, Compiled, Description, Engine, Limits, Report, Scope, Settings, Storage, Workspace};
 use serde_json::{Value, json};
 
@@ -111,6 +111,18 @@ impl World {
         Self { grants: Grants { files, ..self.grants.clone() }, ..self }
     }
 
+    /// The same with what fits these patterns hidden.
+    pub fn hiding(self, patterns: &[&str]) -> Self {
+        let files = self.grants.files.clone().hiding(parse(patterns));
+        Self { grants: Grants { files, ..self.grants.clone() }, ..self }
+    }
+
+    /// The same with what fits these patterns kept from being changed.
+    pub fn freezing(self, patterns: &[&str]) -> Self {
+        let files = self.grants.files.clone().freezing(parse(patterns));
+        Self { grants: Grants { files, ..self.grants.clone() }, ..self }
+    }
+
     /// The same with storage.
     pub fn storing(self, storage: Arc<dyn Storage>, bytes: u64) -> Self {
         let grants = Grants { storage: Some(StorageGrant { bytes }), ..self.grants.clone() };
@@ -176,7 +188,7 @@ impl World {
 
     /// Everything in the workspace.
     pub fn tree(&self) -> Tree {
-        tree(&self.workspace(), Path::new("/nowhere"))
+        tree_of(&self.workspace())
     }
 
     /// What guests run in, without tools.
@@ -352,6 +364,15 @@ fn threads() -> usize {
     let own = name("/proc/thread-self".into());
     let tasks = fs::read_dir("/proc/self/task").expect("procfs").filter_map(Result::ok);
     tasks.map(|task| name(task.path())).filter(|name| *name == own || !name.contains("::")).count()
+}
+
+/// Everything below a folder.
+pub fn tree_of(folder: &Path) -> Tree {
+    tree(folder, Path::new("/nowhere"))
+}
+
+fn parse(patterns: &[&str]) -> Vec<PathPattern> {
+    patterns.iter().map(|pattern| PathPattern::parse(pattern).expect("a pattern")).collect()
 }
 
 fn start(settings: Settings) -> Engine {

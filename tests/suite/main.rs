@@ -4,11 +4,13 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests set up and inspect a world of their own")]
 
 mod api;
+mod bounds;
 mod cache;
 mod compile;
 mod crowds;
 mod escapes;
 mod folders;
+mod hidden;
 mod layout;
 mod limits;
 mod links;
