@@ -146,8 +146,10 @@ impl PathPattern {
     /// Whether the pattern could fit something below a folder because of where the folder lies. One
     /// that is looked for at any depth fits the same names elsewhere.
     pub fn may_cover_below(&self, folder: &WorkspacePath) -> bool {
-        let prefix = WorkspacePath::parse(&self.literal_prefix()).unwrap_or_default();
-        self.root == Root::Workspace && (prefix.is_within(folder) || folder.is_within(&prefix))
+        // Whatever its case, as in `covers`.
+        let lower = |path: &str| WorkspacePath::parse(&path.to_lowercase()).unwrap_or_default();
+        let (prefix, folder) = (lower(&self.literal_prefix()), lower(folder.as_str()));
+        self.root == Root::Workspace && (prefix.is_within(&folder) || folder.is_within(&prefix))
     }
 
     pub(crate) fn allows(&self, path: &CallPath) -> bool {

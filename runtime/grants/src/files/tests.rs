@@ -120,6 +120,7 @@ fn a_folder_is_not_moved_away_from_the_pattern_that_keeps_its_contents_back() {
     let grant =
         FilesGrant::workspace(Access::ReadWrite).hiding(patterns(&["a/keys/**"])).freezing(patterns(&["*.lock"]));
     assert!(grant.permit_move(&path("a"), true).is_err());
+    assert!(grant.permit_move(&path("A"), true).is_err());
     assert!(grant.permit_move(&path("a/b.txt"), false).is_ok());
     assert!(grant.permit_move(&path("b"), true).is_ok());
 }
