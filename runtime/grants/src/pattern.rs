@@ -12,8 +12,47 @@ use crate::names::{canonical, canonical_tool};
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern {
     text: String,
+    plain: Stars,
     /// The same, as the name of a tool.
-    tool: String,
+    tool: Stars,
+}
+
+/// A pattern taken apart at its `*`, for those that are asked about thousands of names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Stars {
+    first: String,
+    /// What stands between stars, and after the last; none if there is no star.
+    rest: Option<(Vec<String>, String)>,
+}
+
+impl Stars {
+    pub(crate) fn new(pattern: &str) -> Self {
+        let mut parts = pattern.split('*').map(str::to_owned);
+        let first = parts.next().unwrap_or_default();
+        let mut middle: Vec<String> = parts.collect();
+        let last = middle.pop();
+        Self { first, rest: last.map(|last| (middle, last)) }
+    }
+
+    /// Whether a text fits.
+    ///
+    /// The first part must begin the text and the last must end it; each one between is looked for from
+    /// where the one before ended. The earliest place is always good enough, so nothing is tried twice.
+    pub(crate) fn fits(&self, text: &str) -> bool {
+        let Some((middle, last)) = &self.rest else { return self.first == text };
+        let Some(mut text) = text.strip_prefix(self.first.as_str()) else { return false };
+        // Most texts fail here, before anything is searched for.
+        if !text.ends_with(last.as_str()) {
+            return false;
+        }
+        for part in middle {
+            match text.find(part.as_str()) {
+                Some(start) => text = &text[start + part.len()..],
+                None => return false,
+            }
+        }
+        text.ends_with(last.as_str())
+    }
 }
 
 /// Why a text is no pattern.
@@ -45,12 +84,12 @@ impl Pattern {
         if text.chars().any(char::is_control) {
             return Err(BadPattern::Control);
         }
-        Ok(Self { text: text.to_owned(), tool: canonical_tool(text) })
+        Ok(Self { text: text.to_owned(), plain: Stars::new(text), tool: Stars::new(&canonical_tool(text)) })
     }
 
     /// Whether the whole of a text fits, upper and lower case being different.
     pub fn matches(&self, text: &str) -> bool {
-        fits(&self.text, text)
+        self.plain.fits(text)
     }
 
     /// Whether a tool's name fits, whichever vocabulary each side is written in.
@@ -60,7 +99,7 @@ impl Pattern {
 
     /// The same for a name in its one form.
     pub(crate) fn matches_canonical(&self, tool: &str) -> bool {
-        fits(&self.tool, tool)
+        self.tool.fits(tool)
     }
 
     /// Whether any text fits.
@@ -75,20 +114,8 @@ impl Pattern {
 }
 
 /// Whether a text fits a pattern of literal parts with `*` between them.
-///
-/// The first part must begin the text and the last must end it; each one between is looked for from
-/// where the one before ended. The earliest place is always good enough, so nothing is tried twice.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut text) = text.strip_prefix(first) else { return false };
-    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-    for part in middle.split('*') {
-        match text.find(part) {
-            Some(start) => text = &text[start + part.len()..],
-            None => return false,
-        }
-    }
-    text.ends_with(last)
+    Stars::new(pattern).fits(text)
 }
 
 impl fmt::Display for Pattern {

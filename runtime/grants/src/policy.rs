@@ -118,6 +118,14 @@ impl Policy {
         }
     }
 
+    /// Whether no call of a tool is possible, without the words of [`Policy::possible`]. The name is in
+    /// its one form.
+    pub(crate) fn rules_out(&self, tool: &str) -> bool {
+        let mut named = self.allow.iter().flatten().chain(&self.ask);
+        self.deny.iter().any(|rule| rule.covers_tool(tool))
+            || self.default_decision().0 == Decision::Deny && !named.any(|rule| rule.matches_canonical(tool))
+    }
+
     /// Decides about a tool by its name alone: the best that any call of it could hope for. A tool
     /// for which this is a denial need not be shown; the verdict names the rule that hides it.
     pub fn possible(&self, tool: &str) -> Verdict {
@@ -147,13 +155,17 @@ impl Policy {
     }
 
     fn fallback(&self, uncovered: String) -> Verdict {
-        let (decision, why) = match (self.default, &self.allow) {
+        let (decision, why) = self.default_decision();
+        Verdict { decision, rule: None, reason: format!("{uncovered}; {why}") }
+    }
+
+    fn default_decision(&self) -> (Decision, &'static str) {
+        match (self.default, &self.allow) {
             (Some(decision), _) => (decision, "the default decides"),
             (None, Some(_)) => (Decision::Deny, "what the allow list does not cover is denied"),
             (None, None) if self.ask.is_empty() && self.deny.is_empty() => (Decision::Allow, "there are no rules"),
             (None, None) => (Decision::Ask, "what no rule names is asked about"),
-        };
-        Verdict { decision, rule: None, reason: format!("{uncovered}; {why}") }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BadDomain, BadPathPattern, CommandPattern, DomainPattern, PathPattern, Pattern, canonical_tool, names::canonical,
-    pattern::fits,
+    pattern::Stars,
 };
 
 /// A rule about the calls of a tool.
@@ -19,6 +19,7 @@ use crate::{
 pub struct Rule {
     text: String,
     tool: String,
+    stars: Stars,
     specifier: Option<Specifier>,
 }
 
@@ -98,12 +99,12 @@ impl Rule {
         }
         let tool = canonical_tool(name);
         let specifier = inside.map(|inside| Specifier::parse(&tool, inside.trim(), text)).transpose()?;
-        Ok(Self { text: text.to_owned(), tool, specifier })
+        Ok(Self { text: text.to_owned(), stars: Stars::new(&tool), tool, specifier })
     }
 
     /// The rule `*`.
     pub(crate) fn every_tool() -> Self {
-        Self { text: "*".to_owned(), tool: "*".to_owned(), specifier: None }
+        Self { text: "*".to_owned(), stars: Stars::new("*"), tool: "*".to_owned(), specifier: None }
     }
 
     /// Whether the rule speaks of a tool, arguments aside.
@@ -113,13 +114,11 @@ impl Rule {
 
     /// The same for a name in its one form.
     pub(crate) fn matches_canonical(&self, tool: &str) -> bool {
-        if self.tool.contains('*') {
-            return fits(&self.tool, tool);
+        if self.stars.fits(tool) {
+            return true;
         }
         let is_server = self.tool.strip_prefix("mcp__").is_some_and(|server| !server.contains("__"));
-        tool == self.tool
-            || is_server
-                && tool.strip_prefix(self.tool.as_str()).is_some_and(|rest| rest.starts_with("__") && rest.len() > 2)
+        is_server && tool.strip_prefix(self.tool.as_str()).is_some_and(|rest| rest.starts_with("__") && rest.len() > 2)
     }
 
     /// Whether the rule speaks of every call of its tool, as `Bash`, `Bash(*)` and `Read(**)` do.

@@ -176,11 +176,8 @@ impl ToolScope {
             if let Some(rule) = policy.deny.iter().find(hides) {
                 return Some((format!("denied by `{rule}`"), Some(rule.to_string())));
             }
-            if !is_system {
-                let verdict = policy.possible(name);
-                if verdict.decision == Decision::Deny {
-                    return Some((format!("not in the allow list of `{field}`"), verdict.rule));
-                }
+            if !is_system && policy.rules_out(name) {
+                return Some((format!("not in the allow list of `{field}`"), policy.possible(name).rule));
             }
         }
         if let Some(pattern) = self
