@@ -17,11 +17,53 @@ pub enum Event {
         agent: String,
         /// The provider's name.
         provider: String,
+        /// The model's name, if there is a choice.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        model: String,
     },
     /// A step began: the provider is being asked.
     StepStarted {
         /// Counts from one.
         step: u32,
+    },
+    /// More of what the model says came in. Only the reply counts.
+    ReplyText {
+        /// What was added.
+        text: String,
+    },
+    /// More of what the model thinks came in.
+    ReplyThinking {
+        /// What was added.
+        text: String,
+    },
+    /// The model is writing a call.
+    ReplyCall {
+        /// The tool's name.
+        tool: String,
+        /// How many bytes of its input there are.
+        bytes: usize,
+    },
+    /// What came in of the reply is void: the provider is asked again.
+    ReplyAgain {
+        /// Why.
+        why: String,
+        /// After how long.
+        #[serde(rename = "wait_micros", with = "crate::tool::micros")]
+        wait: Duration,
+    },
+    /// The conversation became too long; the model reads a summary of its first part from now on.
+    Compacted {
+        /// How many entries the summary stands for.
+        entries: usize,
+        /// About how many tokens the conversation had.
+        before: u64,
+        /// About how many it has now.
+        after: u64,
+    },
+    /// The host told the model something, such as that its reply was cut.
+    Noticed {
+        /// What.
+        text: String,
     },
     /// The provider replied.
     ModelReplied {
@@ -65,6 +107,9 @@ pub enum Event {
         bytes: usize,
         /// What was refused on the way.
         denials: Vec<String>,
+        /// Where the whole output is kept, if the model reads only a part of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        artifact: Option<String>,
     },
     /// The run is over.
     RunEnded {
@@ -91,6 +136,7 @@ impl Event {
             duration: result.cost.duration,
             bytes: result.text().len(),
             denials: result.denials.clone(),
+            artifact: result.artifact.clone(),
         }
     }
 }

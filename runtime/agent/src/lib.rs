@@ -10,6 +10,7 @@ mod budget;
 mod cancel;
 mod clip;
 mod event;
+mod hearing;
 mod key;
 mod model_name;
 mod origin;
@@ -29,7 +30,9 @@ pub use event::{Ending, Event, Quiet, Watcher};
 pub use model_name::{ModelName, PROVIDERS};
 pub use origin::{Layer, Origin};
 pub use prompt::instructions;
-pub use provider::{Prompt, Provider, ProviderError, Reply, Usage};
+pub use provider::{
+    Kept, Listener, Part, Prompt, Provider, ProviderError, ProviderFailure, Reply, ReplyEnd, ReplySettings, Usage,
+};
 pub use run::{CALLS_PER_REPLY, Outcome, Run, RunError};
 pub use tool::{Cost, FailureKind, Progress, Tool, ToolCall, ToolOutcome, ToolResult, ToolSpec};
 pub use toolbox::{DuplicateTool, OUTPUT_LIMIT, Toolbox};

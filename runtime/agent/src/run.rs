@@ -6,10 +6,11 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use thiserror::Error;
 
 use crate::event::brief;
+use crate::hearing::Hearing;
 use crate::tool::Said;
 use crate::{
     Agent, Cancellation, Ending, Event, FailureKind, Progress, Prompt, Provider, ProviderError, Remaining, Reply,
-    Spent, ToolCall, ToolResult, Toolbox, Transcript, Usage, Watcher, instructions,
+    ReplySettings, Spent, ToolCall, ToolResult, Toolbox, Transcript, Usage, Watcher, instructions,
 };
 
 /// How many calls of one reply are made; the others are answered with a failure.
@@ -27,6 +28,7 @@ pub struct Run<'a> {
     cancellation: Cancellation,
     budget: Remaining,
     transcript: Transcript,
+    settings: ReplySettings,
     steps: u32,
     usage: Usage,
 }
@@ -61,13 +63,20 @@ impl<'a> Run<'a> {
         transcript: Transcript,
     ) -> Self {
         let budget = agent.budget().begin();
-        Self { agent, provider, toolbox, watcher, cancellation, budget, transcript, steps: 0, usage: Usage::default() }
+        let settings = ReplySettings {
+            temperature: agent.temperature,
+            reasoning_effort: agent.reasoning_effort,
+            max_tokens: agent.max_tokens,
+            answer_schema: None,
+        };
+        let usage = Usage::default();
+        Self { agent, provider, toolbox, watcher, cancellation, budget, transcript, settings, steps: 0, usage }
     }
 
     /// Works on `task` until it is answered or the run must end.
     pub async fn answer(&mut self, task: &str) -> Result<Outcome, RunError> {
         let (agent, provider) = (self.agent.name.clone(), self.provider.name().to_owned());
-        self.watcher.watch(Event::RunStarted { agent, provider });
+        self.watcher.watch(Event::RunStarted { agent, provider, model: self.provider.model().to_owned() });
         // An earlier run may have been dropped in the middle of its calls.
         self.transcript.close_calls(CUT_OFF);
         self.transcript.record_user(task);
@@ -101,8 +110,11 @@ impl<'a> Run<'a> {
     async fn ask(&mut self, instructions: &str) -> Result<Reply, Stop> {
         self.steps += 1;
         self.watcher.watch(Event::StepStarted { step: self.steps });
-        let prompt = Prompt { instructions, tools: self.toolbox.specs(), transcript: &self.transcript };
-        let reply = self.unless_stopped(self.provider.reply(prompt)).await?.map_err(Stop::Failed)?;
+        let (tools, transcript) = (self.toolbox.specs(), &self.transcript);
+        let deadline = self.budget.deadline();
+        let prompt = Prompt { instructions, tools, transcript, settings: &self.settings, deadline };
+        let listener = Hearing::new(self.watcher);
+        let reply = self.unless_stopped(self.provider.reply(prompt, &listener)).await?.map_err(Stop::Failed)?;
         self.usage += reply.usage;
         self.budget.spend_tokens(reply.usage.total());
         let (text, calls) = (reply.text.clone(), reply.calls.len());

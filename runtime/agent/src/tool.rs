@@ -61,18 +61,21 @@ pub struct ToolResult {
     /// What was refused on the way, each with what would allow it. A call may succeed in spite of some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials: Vec<String>,
+    /// Where the whole output is kept, if the text is only a part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
 }
 
 impl ToolResult {
     /// A call that worked.
     pub fn done(text: impl Into<String>) -> Self {
-        Self { outcome: ToolOutcome::Done(text.into()), cost: Cost::default(), denials: Vec::new() }
+        Self { outcome: ToolOutcome::Done(text.into()), cost: Cost::default(), denials: Vec::new(), artifact: None }
     }
 
     /// A call that gave no output.
     pub fn failed(kind: FailureKind, text: impl Into<String>) -> Self {
         let outcome = ToolOutcome::Failed { kind, text: text.into() };
-        Self { outcome, cost: Cost::default(), denials: Vec::new() }
+        Self { outcome, cost: Cost::default(), denials: Vec::new(), artifact: None }
     }
 
     /// What the model reads, whether it worked or not.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{FailureKind, Reply, ToolCall, ToolResult, clip};
+use crate::{FailureKind, Kept, Reply, ToolCall, ToolResult, clip};
 
 /// The longest text, input or output kept in one entry, in bytes: a model and a guest choose the
 /// length, the host pays for the memory.
@@ -32,8 +32,14 @@ pub enum Entry {
     Reply {
         /// The words.
         text: String,
+        /// What it thought, as far as it is known.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        thinking: String,
         /// The calls, each with an id that no other call of the transcript has.
         calls: Vec<ToolCall>,
+        /// What the provider wants back unchanged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<Kept>,
     },
     /// What came of one call.
     Result {
@@ -41,6 +47,18 @@ pub enum Entry {
         id: String,
         /// The outcome.
         result: ToolResult,
+    },
+    /// What the host tells the model in between, such as that its reply was cut.
+    Notice {
+        /// The words.
+        text: String,
+    },
+    /// The model reads this in place of what came before.
+    Summary {
+        /// The words.
+        text: String,
+        /// How many of the first entries it stands for.
+        covers: usize,
     },
 }
 
@@ -53,6 +71,28 @@ impl Transcript {
     /// Everything so far, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// What a model reads: the last summary, if there is one, and all that it does not stand for.
+    pub fn visible(&self) -> Vec<&Entry> {
+        let summary = self.entries.iter().rev().find(|entry| matches!(entry, Entry::Summary { .. }));
+        let from = match summary {
+            Some(Entry::Summary { covers, .. }) => *covers,
+            _ => 0,
+        };
+        let rest = self.entries.iter().skip(from).filter(|entry| !matches!(entry, Entry::Summary { .. }));
+        summary.into_iter().chain(rest).collect()
+    }
+
+    /// Records what the host tells the model.
+    pub fn record_notice(&mut self, text: &str) {
+        self.entries.push(Entry::Notice { text: clip(text, ENTRY_LIMIT) });
+    }
+
+    /// Records a text that stands for the first entries from now on.
+    pub fn record_summary(&mut self, text: &str, covers: usize) {
+        let covers = covers.min(self.entries.len());
+        self.entries.push(Entry::Summary { text: clip(text, ENTRY_LIMIT), covers });
     }
 
     /// Records what the user asked.
@@ -70,7 +110,10 @@ impl Transcript {
             taken.insert(id.clone());
             calls.push(ToolCall { id, tool: clip(&call.tool, 128), input: bounded(&call.input) });
         }
-        self.entries.push(Entry::Reply { text: clip(&reply.text, ENTRY_LIMIT), calls: calls.clone() });
+        let (text, thinking) = (clip(&reply.text, ENTRY_LIMIT), clip(&reply.thinking, ENTRY_LIMIT));
+        // Cut in the middle it would be of no use to its provider.
+        let kept = reply.kept.clone().filter(|kept| kept.value.to_string().len() <= 4 * ENTRY_LIMIT);
+        self.entries.push(Entry::Reply { text, thinking, calls: calls.clone(), kept });
         calls
     }
 
@@ -99,7 +142,7 @@ impl Transcript {
                 let results = self.entries.get(at + 1..).unwrap_or_default();
                 calls.iter().map(|call| (call, result_of(&call.id, results))).collect::<Vec<_>>()
             }
-            Entry::User { .. } | Entry::Result { .. } => Vec::new(),
+            Entry::User { .. } | Entry::Result { .. } | Entry::Notice { .. } | Entry::Summary { .. } => Vec::new(),
         })
     }
 }
@@ -109,7 +152,7 @@ fn result_of<'a>(id: &str, entries: &'a [Entry]) -> Option<&'a ToolResult> {
         .iter()
         .map_while(|entry| match entry {
             Entry::Result { id, result } => Some((id, result)),
-            Entry::User { .. } | Entry::Reply { .. } => None,
+            Entry::User { .. } | Entry::Reply { .. } | Entry::Notice { .. } | Entry::Summary { .. } => None,
         })
         .find(|(other, _)| *other == id)
         .map(|(_, result)| result)

@@ -51,6 +51,7 @@ fn result(report: Report) -> ToolResult {
         outcome,
         cost: Cost { duration: report.cost.duration, peak_memory: report.cost.peak_memory as u64 },
         denials: report.denials.iter().map(ToString::to_string).collect(),
+        artifact: None,
     }
 }
 

@@ -2,12 +2,15 @@
 //!
 //! [`Offline`] is there without a key, a network or a configuration; [`Scripted`] replays what a file says.
 
+mod connection;
+mod dialect;
 mod offline;
 mod scripted;
 
 use palisade_agent::Provider;
 use thiserror::Error;
 
+pub use connection::{Connection, Dialect, Patience, Price, ToolMode};
 pub use offline::Offline;
 pub use scripted::{ScriptError, Scripted};
 

@@ -16,7 +16,7 @@ mod role;
 mod seen;
 
 use async_trait::async_trait;
-use palisade_agent::{Prompt, Provider, ProviderError, Reply, ToolCall, Usage};
+use palisade_agent::{Listener, Prompt, Provider, ProviderError, Reply, ToolCall};
 
 use self::keywords::keywords;
 use self::plan::{Tools, Wanted};
@@ -40,7 +40,7 @@ impl Provider for Offline {
         Self::NAME
     }
 
-    async fn reply(&self, prompt: Prompt<'_>) -> Result<Reply, ProviderError> {
+    async fn reply(&self, prompt: Prompt<'_>, _: &dyn Listener) -> Result<Reply, ProviderError> {
         let seen = Seen::of(prompt.transcript);
         let tools = Tools(prompt.tools);
         let keywords = keywords(&seen.task);
@@ -73,5 +73,5 @@ fn calls(wanted: Vec<Wanted>, steps: usize, saying: &[&str]) -> Reply {
         input: wanted.input,
     });
     let text = saying.get(steps).copied().unwrap_or_default().to_owned();
-    Reply { text, calls: calls.collect(), usage: Usage::default() }
+    Reply { text, calls: calls.collect(), ..Reply::default() }
 }

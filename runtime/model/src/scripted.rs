@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use palisade_agent::{Prompt, Provider, ProviderError, Reply, ToolCall, Usage};
+use palisade_agent::{Listener, Prompt, Provider, ProviderError, ProviderFailure, Reply, ToolCall};
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
@@ -62,7 +62,7 @@ impl ScriptedReply {
             tool: call.tool,
             input: call.input,
         });
-        Reply { text: self.text, calls: calls.collect(), usage: Usage::default() }
+        Reply { text: self.text, calls: calls.collect(), ..Reply::default() }
     }
 }
 
@@ -72,10 +72,11 @@ impl Provider for Scripted {
         "scripted"
     }
 
-    async fn reply(&self, _: Prompt<'_>) -> Result<Reply, ProviderError> {
+    async fn reply(&self, _: Prompt<'_>, _: &dyn Listener) -> Result<Reply, ProviderError> {
         let next = self.replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         next.ok_or_else(|| ProviderError {
             provider: self.name().to_owned(),
+            kind: ProviderFailure::Exhausted,
             message: "the script has no reply left; end it with one that has no calls".to_owned(),
         })
     }
@@ -83,14 +84,14 @@ impl Provider for Scripted {
 
 #[cfg(test)]
 mod tests {
-    use palisade_agent::Transcript;
+    use palisade_agent::{Part, ReplySettings, Transcript};
     use serde_json::json;
 
     use super::*;
 
     async fn reply(scripted: &Scripted) -> Result<Reply, ProviderError> {
-        let transcript = Transcript::new();
-        scripted.reply(Prompt { instructions: "", tools: &[], transcript: &transcript }).await
+        let (transcript, settings) = (Transcript::new(), ReplySettings::default());
+        scripted.reply(Prompt::new("", &[], &transcript, &settings), &|_: Part<'_>| {}).await
     }
 
     #[tokio::test]

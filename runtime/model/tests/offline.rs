@@ -51,7 +51,7 @@ fn assert_citations_were_seen(answer: &str, tree: &Tree) {
 fn calls_per_step(transcript: &Transcript) -> Vec<usize> {
     let calls = |entry: &Entry| match entry {
         Entry::Reply { calls, .. } => Some(calls.len()),
-        Entry::User { .. } | Entry::Result { .. } => None,
+        _ => None,
     };
     transcript.entries().iter().filter_map(calls).collect()
 }

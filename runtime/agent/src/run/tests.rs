@@ -9,8 +9,8 @@ use super::*;
 use palisade_grants::{Policy, Rule, ToolScope};
 
 use crate::{
-    Answer, Asker, Budget, DuplicateTool, Entry, OUTPUT_LIMIT, Quiet, RunLimits, Tool, ToolOutcome, ToolSpec,
-    cancellation,
+    Answer, Asker, Budget, DuplicateTool, Entry, Listener, OUTPUT_LIMIT, ProviderFailure, Quiet, RunLimits, Tool,
+    ToolOutcome, ToolSpec, cancellation,
 };
 
 /// Replays replies; when there are none left, fails or never returns.
@@ -28,12 +28,16 @@ impl Provider for Script {
         "script"
     }
 
-    async fn reply(&self, _: Prompt<'_>) -> Result<Reply, ProviderError> {
+    async fn reply(&self, _: Prompt<'_>, _: &dyn Listener) -> Result<Reply, ProviderError> {
         let next = self.0.lock().unwrap().pop_front();
         match next {
             Some(reply) => Ok(reply),
             None if self.1 == WhenEmpty::Hang => std::future::pending().await,
-            None => Err(ProviderError { provider: "script".into(), message: "no reply is left".into() }),
+            None => Err(ProviderError {
+                provider: "script".into(),
+                kind: ProviderFailure::Exhausted,
+                message: "no reply is left".into(),
+            }),
         }
     }
 }
@@ -106,7 +110,7 @@ fn user(text: &str) -> Entry {
 }
 
 fn replied(text: &str, calls: Vec<ToolCall>) -> Entry {
-    Entry::Reply { text: text.into(), calls }
+    Entry::Reply { text: text.into(), thinking: String::new(), calls, kept: None }
 }
 
 fn done(id: &str, text: &str) -> Entry {

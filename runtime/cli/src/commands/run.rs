@@ -190,7 +190,7 @@ impl Ended {
     fn said_last(&self) -> Option<&str> {
         self.transcript.entries().iter().rev().find_map(|entry| match entry {
             Entry::Reply { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
-            Entry::Reply { .. } | Entry::User { .. } | Entry::Result { .. } => None,
+            _ => None,
         })
     }
 }

@@ -73,7 +73,13 @@ impl Watcher for Timeline<'_> {
     fn watch(&self, event: Event) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
-            Event::RunStarted { .. } => {}
+            Event::RunStarted { .. }
+            | Event::ReplyText { .. }
+            | Event::ReplyThinking { .. }
+            | Event::ReplyCall { .. }
+            | Event::ReplyAgain { .. }
+            | Event::Compacted { .. }
+            | Event::Noticed { .. } => {}
             Event::StepStarted { step } => seen.totals.steps = step,
             Event::ModelReplied { text, calls, .. } => {
                 if calls > 0 && !text.trim().is_empty() {
@@ -91,7 +97,7 @@ impl Watcher for Timeline<'_> {
                     seen.last_progress = Some(Instant::now());
                 }
             }
-            Event::CallFinished { id, tool, failure, summary, duration, bytes, denials } => {
+            Event::CallFinished { id, tool, failure, summary, duration, bytes, denials, .. } => {
                 let (_, input) = seen.open.remove(&id).unwrap_or_default();
                 seen.totals.calls += 1;
                 seen.totals.failed += usize::from(failure.is_some());

@@ -64,7 +64,7 @@ impl Seen {
                     seen.steps += 1;
                     ids.extend(calls.iter().map(|call| call.id.as_str()));
                 }
-                Entry::Result { .. } => {}
+                Entry::Result { .. } | Entry::Notice { .. } | Entry::Summary { .. } => {}
             }
         }
         for (call, result) in transcript.calls().filter(|(call, _)| ids.contains(call.id.as_str())) {
