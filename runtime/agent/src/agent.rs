@@ -149,6 +149,10 @@ pub struct RunLimits {
     pub steps: Option<u32>,
     /// Tokens, read and written.
     pub tokens: Option<u64>,
+    /// Tool calls.
+    pub calls: Option<u64>,
+    /// Millionths of a dollar.
+    pub cost: Option<u64>,
     /// Wall time.
     pub time: Option<Duration>,
     /// Agents that start agents that start agents.
@@ -213,6 +217,8 @@ impl Agent {
         Budget {
             steps: self.budget.steps.unwrap_or(usual.steps),
             tokens: self.budget.tokens.or(usual.tokens),
+            calls: self.budget.calls.or(usual.calls),
+            cost: self.budget.cost.or(usual.cost),
             time: self.budget.time.unwrap_or(usual.time),
             depth: self.budget.depth.unwrap_or(usual.depth),
         }

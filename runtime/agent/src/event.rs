@@ -149,10 +149,14 @@ pub enum Ending {
     Answered,
     /// With nothing left of the budget.
     Spent(Spent),
+    /// With a model that did nothing but repeat itself.
+    Circling,
     /// From outside.
     Cancelled,
     /// The provider gave no reply.
     Failed(String),
+    /// The answer does not have the form it should have.
+    Unfit(String),
 }
 
 /// Is told what happens in a run. Called inside the loop, so it must not block for long.

@@ -5,10 +5,13 @@
 //! I/O of its own; both are handed to it behind the two traits [`Provider`] and [`Tool`].
 
 mod agent;
+mod artifact;
 mod ask;
 mod budget;
 mod cancel;
+mod circles;
 mod clip;
+mod compact;
 mod event;
 mod hearing;
 mod key;
@@ -17,11 +20,13 @@ mod origin;
 mod prompt;
 mod provider;
 mod run;
+mod schema;
 mod tool;
 mod toolbox;
 mod transcript;
 
 pub use agent::{Agent, CallLimits, Exposure, PermissionMode, ReasoningEffort, RunLimits, Runtime};
+pub use artifact::Artifacts;
 pub use ask::{Answer, Asker};
 pub use budget::{Budget, Remaining, Spent};
 pub use cancel::{Cancellation, Canceller, cancellation};
@@ -29,11 +34,12 @@ pub use clip::clip;
 pub use event::{Ending, Event, Quiet, Watcher};
 pub use model_name::{ModelName, PROVIDERS};
 pub use origin::{Layer, Origin};
-pub use prompt::instructions;
+pub use prompt::{Item, Panel, Peer, Skill, Surroundings, instructions};
 pub use provider::{
     Kept, Listener, Part, Prompt, Provider, ProviderError, ProviderFailure, Reply, ReplyEnd, ReplySettings, Usage,
 };
 pub use run::{CALLS_PER_REPLY, Outcome, Run, RunError};
+pub use schema::{Schema, SchemaError};
 pub use tool::{Cost, FailureKind, Progress, Tool, ToolCall, ToolOutcome, ToolResult, ToolSpec};
 pub use toolbox::{DuplicateTool, OUTPUT_LIMIT, Toolbox};
 pub use transcript::{ENTRY_LIMIT, Entry, Transcript};

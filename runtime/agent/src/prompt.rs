@@ -1,62 +1,104 @@
-//! The instructions a model is given: the base rules, then the agent's own prompt.
+//! The instructions a model is given. They are put together anew for every run: who the agent is, how
+//! it works, then one section for each thing that is around it. Sections inform; what an agent may do is
+//! decided elsewhere.
+
+mod fill;
+mod sections;
 
 use crate::{Agent, ToolSpec};
+use fill::fill;
 
 const BASE: &str = include_str!("prompt/base.md");
+const DEFAULT: &str = include_str!("prompt/default.md");
+const TASK: &str = include_str!("prompt/task.md");
 
-/// Builds the instructions for one run.
-pub fn instructions(agent: &Agent, tools: &[ToolSpec], task: &str) -> String {
-    let names: Vec<&str> = tools.iter().map(|spec| spec.name.as_str()).collect();
-    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    let values =
-        [("agent", agent.name.as_str()), ("description", &agent.description), ("tools", &names), ("task", task)];
-    let mut text = fill(BASE, &values);
-    if let Some(prompt) = &agent.prompt {
-        text.push('\n');
-        text.push_str(&fill(prompt, &values));
-    }
-    text
+/// What is around a run: all that the instructions tell of besides the agent and its tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Plugins that are used as commands, for agents that want them so.
+    pub skills: Vec<Skill>,
+    /// Texts of skills that the agent wants to have at once.
+    pub known_skills: Vec<Skill>,
+    /// Things the user keeps, such as lists and notes, for agents with tools for them.
+    pub items: Vec<Item>,
+    /// Whether the client puts a line of context before what its user says.
+    pub context_lines: bool,
+    /// What the user has open.
+    pub panels: Vec<Panel>,
+    /// The agents that can be asked.
+    pub peers: Vec<Peer>,
+    /// What the workspace says about working in it: the text of its `AGENTS.md`.
+    pub guidance: Option<String>,
 }
 
-/// Replaces each `{{name}}` by its value, in one pass: what a value brings is never looked at again, so
-/// a task that says `{{tools}}` stays as it is. Unknown names stay too.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let mut text = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some(open) = rest.find("{{") {
-        text.push_str(&rest[..open]);
-        rest = &rest[open..];
-        let value = rest.find("}}").and_then(|close| {
-            let name = rest[2..close].trim();
-            values.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value, close + 2))
-        });
-        let (value, end) = value.unwrap_or(("{{", 2));
-        text.push_str(value);
-        rest = &rest[end..];
+/// A skill: a text that says how something is done, and maybe a command that does it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skill {
+    /// What it is called.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Where its text is.
+    pub path: String,
+    /// The command, if it has one.
+    pub command: Option<String>,
+    /// The text itself.
+    pub text: String,
+}
+
+/// Something the user keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Item {
+    /// `lists`, `notes`, …
+    pub kind: String,
+    /// What the tools know it by.
+    pub id: String,
+    /// What the user calls it.
+    pub name: String,
+}
+
+/// Something the user has open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Panel {
+    /// Which panel.
+    pub id: String,
+    /// What it shows.
+    pub kind: String,
+    /// The item that is chosen in it, as words.
+    pub active: Option<String>,
+}
+
+/// An agent that can be asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Peer {
+    /// What it is called by.
+    pub name: String,
+    /// What people read.
+    pub display_name: String,
+    /// What it is for.
+    pub description: String,
+}
+
+/// Builds the instructions for one run. `task` is what the conversation began with: it takes the place
+/// of `{{task}}`, or follows at the end.
+pub fn instructions(agent: &Agent, tools: &[ToolSpec], around: &Surroundings, task: &str) -> String {
+    let own = agent.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
+    let base = own.map_or_else(|| introduction(agent), |prompt| fill(prompt, &[("task", task)]));
+    let mut parts = vec![fill(BASE, &[("base", &base)])];
+    parts.extend(sections::all(agent, tools, around));
+    if !own.is_some_and(|prompt| fill::holds(prompt, "task")) && !task.trim().is_empty() {
+        parts.push(fill(TASK, &[("task", task)]));
     }
-    text.push_str(rest);
-    text
+    parts.iter().map(|part| part.trim_end()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// What an agent without a prompt is told of itself.
+fn introduction(agent: &Agent) -> String {
+    if agent.name.is_empty() {
+        return DEFAULT.trim_end().to_owned();
+    }
+    format!("You are {}. {}", agent.display_name(), agent.description).trim_end().to_owned()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_filled_in_once() {
-        let values = [("task", "say {{tools}}"), ("tools", "read")];
-        let check = |template: &str, expected: &str| assert_eq!(fill(template, &values), expected);
-        check("do: {{task}} with {{ tools }}", "do: say {{tools}} with read");
-        check("{{unknown}} {{", "{{unknown}} {{");
-        check("{{{{task}}}}", "{{say {{tools}}}}");
-        check("", "");
-    }
-
-    #[test]
-    fn the_agents_prompt_follows_the_base_rules() {
-        let agent = Agent::new("clerk", "Files things.").with_prompt("The task: {{task}}");
-        let text = instructions(&agent, &[], "file it");
-        assert!(text.starts_with("You are `clerk`, an agent of Palisade. Files things.\n"), "{text}");
-        assert!(text.ends_with("Your tools: none.\n\nThe task: file it"), "{text}");
-    }
-}
+mod tests;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::{ReasoningEffort, ToolCall, ToolSpec, Transcript};
+use crate::{Agent, ReasoningEffort, ToolCall, ToolSpec, Transcript};
 
 /// Speaks to one model.
 #[async_trait]
@@ -25,6 +25,12 @@ pub trait Provider: Send + Sync {
     /// before the provider itself says that it is too much.
     fn context_window(&self) -> Option<u64> {
         None
+    }
+
+    /// Whether its replies say what they cost. Where they do not, a run with a budget for costs is not
+    /// begun: a limit that nobody counts is none.
+    fn counts_cost(&self) -> bool {
+        false
     }
 
     /// Gives the next reply, and tells the listener of its parts while they come in. What a listener
@@ -72,6 +78,14 @@ pub struct ReplySettings {
     pub max_tokens: Option<u32>,
     /// The JSON Schema that the final answer has to fit, for providers that can hold a model to one.
     pub answer_schema: Option<Value>,
+}
+
+impl ReplySettings {
+    /// As the definition of an agent says.
+    pub fn of(agent: &Agent) -> Self {
+        let Agent { temperature, reasoning_effort, max_tokens, .. } = *agent;
+        Self { temperature, reasoning_effort, max_tokens, answer_schema: None }
+    }
 }
 
 /// Hears a reply while it comes in.
@@ -231,6 +245,13 @@ pub struct ProviderError {
     pub kind: ProviderFailure,
     /// What was tried and what would help. Never holds a key.
     pub message: String,
+}
+
+impl ProviderError {
+    /// Whether the conversation is longer than the model can read.
+    pub fn is_too_long(&self) -> bool {
+        self.kind == ProviderFailure::TooLong
+    }
 }
 
 /// What kind of failure a provider ended in.

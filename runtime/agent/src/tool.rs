@@ -16,8 +16,8 @@ pub trait Tool: Send + Sync {
     /// How it is described; the same for as long as the tool lives.
     fn spec(&self) -> &ToolSpec;
 
-    /// Does the work. `input` is a JSON object, not yet checked against the schema. Whatever goes wrong
-    /// is a result for the model. The future may be dropped at any time.
+    /// Does the work. `input` is a JSON object that fits the schema. Whatever goes wrong is a result for
+    /// the model. The future may be dropped at any time.
     async fn call(&self, input: &str, progress: &Progress) -> ToolResult;
 }
 
@@ -132,7 +132,7 @@ pub enum FailureKind {
     Limit,
     /// The tool broke down.
     Crashed,
-    /// The call was not made: there were too many in one reply.
+    /// The call was not made: the budget had none left, or it would have been the same again.
     Skipped,
     /// The run ended before the call did.
     Cancelled,

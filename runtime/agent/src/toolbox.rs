@@ -1,12 +1,13 @@
-//! One agent's tools: finds the one that is called, refuses input that is no object, asks the rules,
+//! One agent's tools: finds the one that is called, holds its input against the schema, asks the rules,
 //! bounds the output.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use palisade_grants::{Call, Decision, ToolScope, canonical_tool};
 use thiserror::Error;
 
-use crate::{Answer, Asker, FailureKind, Progress, Tool, ToolCall, ToolResult, ToolSpec};
+use crate::schema::{Schema, SchemaError};
+use crate::{Answer, Artifacts, Asker, FailureKind, Progress, Tool, ToolCall, ToolResult, ToolSpec};
 
 /// The longest output of one call that reaches the model, in bytes: a context window is small, and a
 /// tool chooses how much it says.
@@ -14,10 +15,20 @@ pub const OUTPUT_LIMIT: usize = 64 * 1024;
 
 /// The tools of one agent.
 pub struct Toolbox {
-    tools: Vec<Arc<dyn Tool>>,
+    tools: Vec<Held>,
     specs: Vec<ToolSpec>,
     scope: ToolScope,
     asker: Option<Arc<dyn Asker>>,
+    artifacts: Option<Arc<dyn Artifacts>>,
+}
+
+/// A tool, and what is worked out once for all of its calls.
+struct Held {
+    tool: Arc<dyn Tool>,
+    /// Its name in the form that names are compared in.
+    name: String,
+    /// Read when it is first called: most tools of most runs never are.
+    schema: OnceLock<Result<Schema, SchemaError>>,
 }
 
 /// Two tools want the same name.
@@ -31,16 +42,16 @@ pub struct DuplicateTool {
 impl Toolbox {
     /// A toolbox of these tools, in this order.
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Result<Self, DuplicateTool> {
-        let mut specs: Vec<ToolSpec> = Vec::with_capacity(tools.len());
-        for tool in &tools {
-            let spec = tool.spec().clone();
-            let name = canonical_tool(&spec.name);
-            if specs.iter().any(|other| canonical_tool(&other.name) == name) {
-                return Err(DuplicateTool { name: spec.name });
+        let specs: Vec<ToolSpec> = tools.iter().map(|tool| tool.spec().clone()).collect();
+        let mut held: Vec<Held> = Vec::with_capacity(tools.len());
+        for tool in tools {
+            let name = canonical_tool(&tool.spec().name);
+            if held.iter().any(|other| other.name == name) {
+                return Err(DuplicateTool { name: tool.spec().name.clone() });
             }
-            specs.push(spec);
+            held.push(Held { tool, name, schema: OnceLock::new() });
         }
-        Ok(Self { tools, specs, scope: ToolScope::default(), asker: None })
+        Ok(Self { tools: held, specs, scope: ToolScope::default(), asker: None, artifacts: None })
     }
 
     /// The same tools, each call of which the rules of a scope are asked about first.
@@ -55,24 +66,44 @@ impl Toolbox {
         self
     }
 
+    /// The same, with a place for outputs that are too long for a model.
+    pub fn keeping(mut self, artifacts: Arc<dyn Artifacts>) -> Self {
+        self.artifacts = Some(artifacts);
+        self
+    }
+
     /// What the model is told about the tools.
     pub fn specs(&self) -> &[ToolSpec] {
         &self.specs
     }
 
+    /// Whether calling a tool changes nothing; a tool that is not there changes nothing either.
+    pub fn is_read_only(&self, name: &str) -> bool {
+        self.find(name).is_none_or(|held| held.tool.spec().read_only)
+    }
+
     /// Makes one call. Whatever is wrong with it is a result the model can read.
     pub async fn call(&self, call: &ToolCall, progress: &Progress) -> ToolResult {
-        let Some(tool) = self.find(&call.tool) else {
+        let Some(held) = self.find(&call.tool) else {
             return self.unknown(&call.tool);
         };
-        if !call.input.is_object() {
-            let text = format!("the input of `{}` must be a JSON object, such as {{\"name\": \"value\"}}", call.tool);
+        if let Err(text) = held.check(call) {
             return ToolResult::failed(FailureKind::InvalidInput, text);
         }
-        if let Err(reason) = self.permit(tool, call).await {
+        if let Err(reason) = self.permit(held.tool.as_ref(), call).await {
             return ToolResult::failed(FailureKind::Denied, format!("`{}` is refused: {reason}", call.tool));
         }
-        tool.call(&call.input.to_string(), progress).await.clipped(OUTPUT_LIMIT)
+        self.bounded(call, held.tool.call(&call.input.to_string(), progress).await)
+    }
+
+    /// Clips an output that is too long for the model, and keeps the whole of it where there is a place.
+    fn bounded(&self, call: &ToolCall, result: ToolResult) -> ToolResult {
+        let length = result.text().len();
+        if length <= OUTPUT_LIMIT {
+            return result;
+        }
+        let artifact = self.artifacts.as_ref().and_then(|artifacts| artifacts.keep(call, result.text()));
+        ToolResult { artifact, ..result.clipped(OUTPUT_LIMIT) }
     }
 
     /// Asks the rules, and where they want it, somebody.
@@ -89,10 +120,9 @@ impl Toolbox {
     }
 
     /// Models write a name in many ways; it is the same tool.
-    fn find(&self, name: &str) -> Option<&dyn Tool> {
+    fn find(&self, name: &str) -> Option<&Held> {
         let name = canonical_tool(name);
-        let at = self.specs.iter().position(|spec| canonical_tool(&spec.name) == name)?;
-        self.tools.get(at).map(AsRef::as_ref)
+        self.tools.iter().find(|held| held.name == name)
     }
 
     fn unknown(&self, name: &str) -> ToolResult {
@@ -104,5 +134,21 @@ impl Toolbox {
             format!("there is no tool `{name}`; this agent has: {}", names.join(", "))
         };
         ToolResult::failed(FailureKind::UnknownTool, text)
+    }
+}
+
+impl Held {
+    /// Holds the input of a call against the tool's schema, before anything is made for the call.
+    fn check(&self, call: &ToolCall) -> Result<(), String> {
+        let tool = &self.tool.spec().name;
+        if !call.input.is_object() {
+            return Err(format!("the input of `{tool}` must be a JSON object, such as {{\"name\": \"value\"}}"));
+        }
+        let schema = self.schema.get_or_init(|| Schema::new(&self.tool.spec().input_schema));
+        let schema = schema.as_ref().map_err(|error| format!("`{tool}` cannot be called: its schema is {error}"))?;
+        match schema.faults(&call.input).as_slice() {
+            [] => Ok(()),
+            faults => Err(format!("the input of `{tool}` does not fit its schema: {}", faults.join("; "))),
+        }
     }
 }

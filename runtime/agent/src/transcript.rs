@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{FailureKind, Kept, Reply, ToolCall, ToolResult, clip};
+use crate::{CALLS_PER_REPLY, FailureKind, Kept, Reply, ToolCall, ToolResult, clip};
 
 /// The longest text, input or output kept in one entry, in bytes: a model and a guest choose the
 /// length, the host pays for the memory.
@@ -75,13 +75,29 @@ impl Transcript {
 
     /// What a model reads: the last summary, if there is one, and all that it does not stand for.
     pub fn visible(&self) -> Vec<&Entry> {
-        let summary = self.entries.iter().rev().find(|entry| matches!(entry, Entry::Summary { .. }));
-        let from = match summary {
-            Some(Entry::Summary { covers, .. }) => *covers,
-            _ => 0,
-        };
-        let rest = self.entries.iter().skip(from).filter(|entry| !matches!(entry, Entry::Summary { .. }));
-        summary.into_iter().chain(rest).collect()
+        let rest = self.entries.iter().skip(self.covered()).filter(|entry| !matches!(entry, Entry::Summary { .. }));
+        self.summary().map(|(entry, _)| entry).into_iter().chain(rest).collect()
+    }
+
+    /// How many of the first entries a summary stands for.
+    pub(crate) fn covered(&self) -> usize {
+        self.summary().map_or(0, |(_, covers)| covers)
+    }
+
+    fn summary(&self) -> Option<(&Entry, usize)> {
+        self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Summary { covers, .. } => Some((entry, *covers)),
+            _ => None,
+        })
+    }
+
+    /// What the conversation began with.
+    pub fn first_task(&self) -> &str {
+        let first = self.entries.iter().find_map(|entry| match entry {
+            Entry::User { text } => Some(text.as_str()),
+            _ => None,
+        });
+        first.unwrap_or_default()
     }
 
     /// Records what the host tells the model.
@@ -101,18 +117,20 @@ impl Transcript {
     }
 
     /// Records a reply and returns its calls as they were recorded: a call whose id is taken gets
-    /// another one, and an input that is too large is replaced by a remark, which no tool accepts.
+    /// another one, an input that is too large is replaced by a remark, which no tool accepts, and of
+    /// more calls than a reply may have only the first are kept.
     pub fn record_reply(&mut self, reply: &Reply) -> Vec<ToolCall> {
-        let mut taken: HashSet<String> = self.calls().map(|(call, _)| call.id.clone()).collect();
-        let mut calls = Vec::with_capacity(reply.calls.len());
-        for call in &reply.calls {
+        let mut taken: HashSet<String> = self.all_calls().map(|call| call.id.clone()).collect();
+        let mut calls = Vec::with_capacity(reply.calls.len().min(CALLS_PER_REPLY));
+        for call in reply.calls.iter().take(CALLS_PER_REPLY) {
             let id = unique(&clip(&call.id, 128), &taken);
             taken.insert(id.clone());
             calls.push(ToolCall { id, tool: clip(&call.tool, 128), input: bounded(&call.input) });
         }
         let (text, thinking) = (clip(&reply.text, ENTRY_LIMIT), clip(&reply.thinking, ENTRY_LIMIT));
-        // Cut in the middle it would be of no use to its provider.
-        let kept = reply.kept.clone().filter(|kept| kept.value.to_string().len() <= 4 * ENTRY_LIMIT);
+        // It holds the calls, too: if those were changed, or if it had to be cut, it is of no use any more.
+        let is_whole = calls == reply.calls;
+        let kept = reply.kept.clone().filter(|kept| is_whole && kept.value.to_string().len() <= 4 * ENTRY_LIMIT);
         self.entries.push(Entry::Reply { text, thinking, calls: calls.clone(), kept });
         calls
     }
@@ -120,18 +138,35 @@ impl Transcript {
     /// Records what came of a call. A result for a call that does not exist, or has one already, is
     /// ignored: it could only be a mistake, and it would make the transcript invalid.
     pub fn record_result(&mut self, id: &str, result: ToolResult) {
-        if self.calls().any(|(call, open)| call.id == id && open.is_none()) {
+        if self.open_calls().any(|call| call.id == id) {
             self.entries.push(Entry::Result { id: id.to_owned(), result: result.clipped(ENTRY_LIMIT) });
         }
     }
 
     /// Gives every call that has no result one that says why.
     pub fn close_calls(&mut self, why: &str) {
-        let open: Vec<String> =
-            self.calls().filter(|(_, result)| result.is_none()).map(|(call, _)| call.id.clone()).collect();
+        let open: Vec<String> = self.open_calls().map(|call| call.id.clone()).collect();
         for id in open {
             self.record_result(&id, ToolResult::failed(FailureKind::Cancelled, why));
         }
+    }
+
+    /// The calls without a result. Only the last reply can have some: the next one is recorded when all
+    /// results are.
+    fn open_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        let last = self.entries.iter().rposition(|entry| matches!(entry, Entry::Reply { .. }));
+        let (reply, results) = match last.map(|last| self.entries.split_at(last)) {
+            Some((_, [Entry::Reply { calls, .. }, results @ ..])) => (calls.as_slice(), results),
+            _ => (&[][..], &[][..]),
+        };
+        reply.iter().filter(move |call| result_of(&call.id, results).is_none())
+    }
+
+    fn all_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.entries.iter().flat_map(|entry| match entry {
+            Entry::Reply { calls, .. } => calls.as_slice(),
+            _ => &[],
+        })
     }
 
     /// Every call, oldest first, with its result when it has one.
@@ -142,7 +177,7 @@ impl Transcript {
                 let results = self.entries.get(at + 1..).unwrap_or_default();
                 calls.iter().map(|call| (call, result_of(&call.id, results))).collect::<Vec<_>>()
             }
-            Entry::User { .. } | Entry::Result { .. } | Entry::Notice { .. } | Entry::Summary { .. } => Vec::new(),
+            _ => Vec::new(),
         })
     }
 }
@@ -152,7 +187,7 @@ fn result_of<'a>(id: &str, entries: &'a [Entry]) -> Option<&'a ToolResult> {
         .iter()
         .map_while(|entry| match entry {
             Entry::Result { id, result } => Some((id, result)),
-            Entry::User { .. } | Entry::Reply { .. } | Entry::Notice { .. } | Entry::Summary { .. } => None,
+            _ => None,
         })
         .find(|(other, _)| *other == id)
         .map(|(_, result)| result)

@@ -87,7 +87,8 @@ pub fn effective(agent: &Agent, available: &[Available], registry: &Registry) ->
             None => kept.push(candidate.clone()),
         }
     }
-    let warnings = warnings(agent, &candidates, &kept, &grants);
+    let mut warnings = warnings(agent, &candidates, &kept, &grants);
+    let limits = limits(&agent.limits, &mut warnings);
     let tool = |candidate: Candidate| {
         let unavailable = available.iter().find(|tool| tool.candidate == candidate);
         let unavailable = unavailable.and_then(|tool| tool.unavailable.clone());
@@ -99,7 +100,7 @@ pub fn effective(agent: &Agent, available: &[Available], registry: &Registry) ->
         agent: agent.clone(),
         excluded,
         grants,
-        limits: limits(&agent.limits),
+        limits,
         budget,
         warnings,
     }
@@ -142,20 +143,32 @@ fn missing(tool: &Candidate, grants: &Grants) -> Option<Capability> {
     needs(tool).into_iter().find(|capability| !held.contains(capability))
 }
 
-fn limits(own: &CallLimits) -> Limits {
+/// What each call may use up: what the definition says, where that is less than the standard. What it
+/// says in vain is told.
+fn limits(own: &CallLimits, warnings: &mut Vec<String>) -> Limits {
     let standard = Limits::STANDARD;
-    let size = |own: Option<u64>, standard: usize| {
-        own.map_or(standard, |own| usize::try_from(own).unwrap_or(usize::MAX)).min(standard)
+    let mut lower = |name: &str, own: Option<u64>, standard: u64| {
+        let wanted = own.unwrap_or(standard);
+        if wanted > standard {
+            warnings.push(format!("`limits.{name}` is lowered from {wanted} to {standard}, the most a call may have"));
+        }
+        wanted.min(standard)
     };
-    Limits {
-        memory: size(own.memory, standard.memory),
-        call_time: own.call_time.unwrap_or(standard.call_time).min(standard.call_time),
-        output: size(own.output, standard.output),
-        written: own.written.unwrap_or(standard.written).min(standard.written),
-        created: own.created.unwrap_or(standard.created).min(standard.created),
-        open_files: size(own.open_files, standard.open_files),
-        ..standard
+    let mut size = |name: &str, own: Option<u64>, standard: usize| {
+        usize::try_from(lower(name, own, standard as u64)).unwrap_or(standard)
+    };
+    let memory = size("memory", own.memory, standard.memory);
+    let output = size("output", own.output, standard.output);
+    let open_files = size("open_files", own.open_files, standard.open_files);
+    let written = lower("written", own.written, standard.written);
+    let created = lower("created", own.created, standard.created);
+    let call_time = own.call_time.unwrap_or(standard.call_time);
+    if call_time > standard.call_time {
+        let (own, most) = (call_time.as_secs_f64(), standard.call_time.as_secs_f64());
+        warnings.push(format!("`limits.call_time` is lowered from {own} s to {most} s, the most a call may have"));
     }
+    let call_time = call_time.min(standard.call_time);
+    Limits { memory, call_time, output, written, created, open_files, ..standard }
 }
 
 fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants: &Grants) -> Vec<String> {
@@ -182,10 +195,6 @@ fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants
 /// What a definition says and this version does not do yet. Silence would be taken for consent.
 fn without_effect(agent: &Agent) -> Vec<String> {
     let said = [
-        ("model", agent.model.is_some()),
-        ("temperature", agent.temperature.is_some()),
-        ("reasoning_effort", agent.reasoning_effort.is_some()),
-        ("max_tokens", agent.max_tokens.is_some()),
         ("skills", !agent.skills.is_empty() || !agent.skill_lists.is_empty()),
         ("tool_exposure", agent.exposure != Exposure::Tools),
         ("type", agent.runtime != Runtime::Unsaid),

@@ -9,9 +9,13 @@ use super::*;
 use palisade_grants::{Policy, Rule, ToolScope};
 
 use crate::{
-    Answer, Asker, Budget, DuplicateTool, Entry, Listener, OUTPUT_LIMIT, ProviderFailure, Quiet, RunLimits, Tool,
-    ToolOutcome, ToolSpec, cancellation,
+    Answer, Artifacts, Asker, Budget, DuplicateTool, Entry, FailureKind, Listener, OUTPUT_LIMIT, Progress,
+    ProviderError, ProviderFailure, Quiet, ReplyEnd, RunLimits, Tool, ToolCall, ToolOutcome, ToolResult, ToolSpec,
+    cancellation,
 };
+
+mod corrections;
+mod long;
 
 /// Replays replies; when there are none left, fails or never returns.
 struct Script(Mutex<VecDeque<Reply>>, WhenEmpty);
@@ -90,12 +94,13 @@ fn toolbox() -> Toolbox {
 }
 
 fn agent(budget: Budget) -> Agent {
-    let Budget { steps, tokens, time, depth } = budget;
-    let budget = RunLimits { steps: Some(steps), tokens, time: Some(time), depth: Some(depth) };
+    let Budget { steps, tokens, calls, cost, time, depth } = budget;
+    let budget = RunLimits { steps: Some(steps), tokens, calls, cost, time: Some(time), depth: Some(depth) };
     Agent { budget, ..Agent::new("clerk", "Tests.") }
 }
 
-const PLENTY: Budget = Budget { steps: 9, tokens: None, depth: 3, time: Duration::from_secs(60) };
+const PLENTY: Budget =
+    Budget { steps: 9, tokens: None, calls: None, cost: None, depth: 3, time: Duration::from_secs(60) };
 
 fn call(id: &str, tool: &str, input: Value) -> ToolCall {
     ToolCall { id: id.into(), tool: tool.into(), input }
@@ -157,20 +162,13 @@ async fn a_wrong_call_is_a_result_the_model_can_correct() {
 }
 
 #[tokio::test]
-async fn calls_over_the_limit_are_skipped_and_the_others_made() {
-    let wanted: Vec<_> = (0..CALLS_PER_REPLY + 2).map(|id| call(&id.to_string(), "echo", json!({}))).collect();
+async fn calls_over_the_limit_are_dropped_and_the_model_is_told() {
+    let wanted: Vec<_> = (0..10_000).map(|id| call(&id.to_string(), "echo", json!({ "id": id }))).collect();
     let (_, entries) = run(script([calls(wanted), Reply::answer("ok")]), PLENTY).await;
-    let skipped: Vec<&str> = entries
-        .iter()
-        .filter_map(|entry| match entry {
-            Entry::Result { id, result: ToolResult { outcome: ToolOutcome::Failed { kind, .. }, .. } } => {
-                assert_eq!(*kind, FailureKind::Skipped);
-                Some(id.as_str())
-            }
-            _ => None,
-        })
-        .collect();
-    assert_eq!(skipped, ["32", "33"]);
+    let results = entries.iter().filter(|entry| matches!(entry, Entry::Result { .. })).count();
+    assert_eq!(results, CALLS_PER_REPLY);
+    let Entry::Notice { text } = &entries[2 + CALLS_PER_REPLY] else { panic!("{entries:?}") };
+    assert!(text.starts_with("9968 further calls of your reply were dropped"), "{text}");
 }
 
 #[tokio::test]
@@ -179,6 +177,28 @@ async fn long_output_is_clipped_and_says_so() {
     let Entry::Result { result, .. } = &entries[2] else { panic!("{entries:?}") };
     assert!(result.text().len() < OUTPUT_LIMIT + 64);
     assert!(result.text().contains("\n… 10 bytes omitted …\n"));
+    assert_eq!(result.artifact, None);
+}
+
+/// Remembers what it was given.
+#[derive(Default)]
+struct Shelf(Mutex<Vec<(String, usize)>>);
+
+impl Artifacts for Shelf {
+    fn keep(&self, call: &ToolCall, output: &str) -> Option<String> {
+        self.0.lock().unwrap().push((call.id.clone(), output.len()));
+        Some(format!("shelf/{}", call.id))
+    }
+}
+
+#[tokio::test]
+async fn the_whole_of_a_clipped_output_is_kept() {
+    let shelf = Arc::new(Shelf::default());
+    let toolbox = toolbox().keeping(Arc::clone(&shelf) as Arc<dyn Artifacts>);
+    let result = toolbox.call(&call("1", "flood", json!({})), &Progress::unheard()).await;
+    assert_eq!(result.artifact.as_deref(), Some("shelf/1"));
+    assert!(toolbox.call(&call("2", "echo", json!({})), &Progress::unheard()).await.artifact.is_none());
+    assert_eq!(*shelf.0.lock().unwrap(), [("1".to_owned(), OUTPUT_LIMIT + 10)]);
 }
 
 #[tokio::test]

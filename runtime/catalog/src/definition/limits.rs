@@ -49,9 +49,11 @@ pub(super) fn run_limits(fields: &Fields<'_>) -> RunLimits {
         match plain(entry.name()).as_str() {
             "steps" => limits.steps = steps(&entry, 1),
             "tokens" => limits.tokens = entry.count(1, u64::MAX),
+            "calls" => limits.calls = entry.count(0, u64::MAX),
+            "cost" => limits.cost = units::dollars(&entry),
             "time" => limits.time = units::time(&entry),
             "depth" => limits.depth = steps(&entry, 0),
-            _ => unknown(&entry, &["steps", "tokens", "time", "depth"]),
+            _ => unknown(&entry, &["steps", "tokens", "calls", "cost", "time", "depth"]),
         }
     }
     if let Some(item) = fields.get(Field::MaxSteps).filter(|item| !item.is_null()) {

@@ -58,6 +58,34 @@ pub(super) fn time(item: &Item<'_>) -> Option<Duration> {
     time
 }
 
+/// Millionths of a dollar in one, and the most dollars that are still exact as a number in a file.
+const MICROS: f64 = 1e6;
+const MOST_DOLLARS: f64 = 1e9;
+
+/// Reads an amount of dollars above zero, as millionths.
+pub(super) fn dollars(item: &Item<'_>) -> Option<u64> {
+    let dollars = match &item.node.content {
+        #[expect(clippy::cast_precision_loss, reason = "what would be lost is above the most that is accepted")]
+        Content::Int(int) => Some(*int as f64),
+        Content::Float(float) => Some(*float),
+        Content::Text(text) => text.trim().trim_start_matches('$').parse().ok(),
+        _ => None,
+    };
+    let micros =
+        dollars.map(|dollars: f64| (dollars * MICROS).round()).filter(|it| (1.0..=MOST_DOLLARS * MICROS).contains(it));
+    if micros.is_none() {
+        item.wrong("an amount of dollars above zero", &format!("{}: 1.50", item.name()));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is whole and in range")]
+    micros.map(|micros| micros as u64)
+}
+
+/// Dollars, from millionths.
+#[expect(clippy::cast_precision_loss, reason = "no more is read than is exact")]
+pub(super) fn write_dollars(micros: u64) -> f64 {
+    micros as f64 / MICROS
+}
+
 /// The shortest exact way to write a size.
 pub(super) fn write_size(bytes: u64) -> String {
     let exact = [("GiB", 30), ("MiB", 20), ("KiB", 10)];

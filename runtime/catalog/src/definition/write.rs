@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{
     fields::{Field, Meaning, meaning},
     text::is_invisible,
-    units::{write_size, write_time},
+    units::{write_dollars, write_size, write_time},
 };
 
 /// Writes an agent as Markdown with settings in front; its prompt is the body.
@@ -104,10 +104,14 @@ impl Settings {
         let seconds = limits.time.filter(|time| time.subsec_nanos() == 0).map(|time| time.as_secs());
         self.put(Field::Timeout, seconds);
         let time = limits.time.filter(|_| seconds.is_none()).map(write_time);
-        self.put(
-            Field::Budget,
-            block([("tokens", json!(limits.tokens)), ("time", json!(time)), ("depth", json!(limits.depth))]),
-        );
+        let budget = block([
+            ("tokens", json!(limits.tokens)),
+            ("calls", json!(limits.calls)),
+            ("cost", json!(limits.cost.map(write_dollars))),
+            ("time", json!(time)),
+            ("depth", json!(limits.depth)),
+        ]);
+        self.put(Field::Budget, budget);
     }
 
     fn runtime(&mut self, runtime: &Runtime) {

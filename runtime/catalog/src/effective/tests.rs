@@ -106,7 +106,7 @@ fn the_toolbox_and_the_linker_hold_what_was_worked_out_and_nothing_else() {
 #[test]
 fn limits_of_a_definition_lower_the_standard_and_never_raise_it() {
     let own = CallLimits { memory: Some(1 << 20), written: Some(u64::MAX), ..CallLimits::default() };
-    let limits = limits(&own);
+    let limits = limits(&own, &mut Vec::new());
     assert_eq!((limits.memory, limits.written), (1 << 20, Limits::STANDARD.written));
     assert_eq!(limits, limits.narrow(&Limits::STANDARD));
 }
@@ -143,4 +143,26 @@ fn the_example_agents_of_a_configuration_load() {
         assert_eq!(agent.origin.layer.name(), "configured");
         assert_eq!(effective(agent, &available(&registry), &registry).tools.len(), BuiltIn::all().count());
     }
+}
+
+#[test]
+fn a_limit_above_the_standard_is_lowered_and_said_to_be() {
+    let registry = Registry::built_in();
+    let standard = Limits::STANDARD;
+    let mut agent = Agent::new("wide", "Wants much.");
+    agent.limits = CallLimits {
+        memory: Some(u64::MAX),
+        call_time: Some(standard.call_time * 2),
+        output: Some(standard.output as u64),
+        written: Some(1),
+        ..CallLimits::default()
+    };
+    let effective = effective(&agent, &available(&registry), &registry);
+    assert_eq!((effective.limits.memory, effective.limits.call_time), (standard.memory, standard.call_time));
+    assert_eq!((effective.limits.output, effective.limits.written), (standard.output, 1));
+    let told: Vec<&String> = effective.warnings.iter().filter(|text| text.contains("is lowered from")).collect();
+    assert!(
+        told.len() == 2 && told[0].contains("`limits.memory`") && told[1].contains("`limits.call_time`"),
+        "{told:?}"
+    );
 }

@@ -131,7 +131,7 @@ impl Ended {
             Ok(Outcome::Answered(_)) => Exit::Done,
             Ok(Outcome::Spent(_)) => Exit::Spent,
             Ok(Outcome::Cancelled) => Exit::Cancelled,
-            Err(RunError::Provider(_)) => Exit::Failed,
+            Ok(Outcome::Circling) | Err(_) => Exit::Failed,
         }
     }
 
@@ -139,6 +139,7 @@ impl Ended {
         match &self.outcome {
             Ok(Outcome::Answered(answer)) => return terminal.text(answer),
             Ok(Outcome::Spent(spent)) => terminal.error(&format!("{spent}; {}", remedy(*spent))),
+            Ok(Outcome::Circling) => terminal.error(CIRCLING),
             Ok(Outcome::Cancelled) => terminal.error("the run was cancelled"),
             Err(error) => terminal.error(&error.to_string()),
         }
@@ -166,6 +167,7 @@ impl Ended {
         let (outcome, answer, error) = match &self.outcome {
             Ok(Outcome::Answered(answer)) => ("answered", Some(answer.as_str()), None),
             Ok(Outcome::Spent(spent)) => ("spent", None, Some(spent.to_string())),
+            Ok(Outcome::Circling) => ("circling", None, Some(CIRCLING.to_owned())),
             Ok(Outcome::Cancelled) => ("cancelled", None, Some("the run was cancelled".to_owned())),
             Err(error) => ("failed", None, Some(error.to_string())),
         };
@@ -233,9 +235,14 @@ fn remedy(spent: Spent) -> &'static str {
     match spent {
         Spent::Steps => "ask for less, or let it take more steps (--max-steps, or `max_steps` of the agent)",
         Spent::Tokens => "ask for less, or let it use more tokens (`budget: { tokens: … }` of the agent)",
+        Spent::Calls => "ask for less, or let it make more calls (`budget: { calls: … }` of the agent)",
+        Spent::Cost => "ask for less, or let it cost more (`budget: { cost: … }` of the agent)",
+        Spent::Reply => "let replies be longer (`max_tokens` of the agent), or ask for less at once",
         Spent::Time => "ask for less, or let it take more time (--timeout, or `timeout` of the agent)",
     }
 }
+
+const CIRCLING: &str = "the model did nothing but repeat itself; put the task in other words, or try another model";
 
 /// The first Ctrl-C ends the run, the second the program.
 async fn cancel_on_interrupt(mut interrupts: Signal, canceller: Canceller) {

@@ -152,8 +152,15 @@ fn limits_and_budgets_have_units_and_short_forms() {
     assert_eq!(agent("timeout: 1.5").budget.time, Some(Duration::from_millis(1500)));
     assert_eq!(agent("maxTokens: 4096").max_tokens, Some(4096));
     assert_eq!(
-        agent("budget: { steps: 20, tokens: 200000, time: 300s, depth: 0 }").budget,
-        RunLimits { steps: Some(20), tokens: Some(200_000), time: Some(Duration::from_secs(300)), depth: Some(0) }
+        agent("budget: { steps: 20, tokens: 200000, calls: 9, cost: 1.25, time: 300s, depth: 0 }").budget,
+        RunLimits {
+            steps: Some(20),
+            tokens: Some(200_000),
+            calls: Some(9),
+            cost: Some(1_250_000),
+            time: Some(Duration::from_secs(300)),
+            depth: Some(0)
+        }
     );
     assert_eq!(
         agent("limits: { memory: 64MiB, callTime: 500ms, output: 256KiB, written: 0, created: 3, open_files: 8 }")

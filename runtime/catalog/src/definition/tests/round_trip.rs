@@ -162,8 +162,9 @@ fn limits() -> impl Strategy<Value = (CallLimits, RunLimits)> {
             open_files,
         },
     );
-    let run = (option::of(1..u32::MAX), option::of(1..u64::MAX), option::of(time()), option::of(0..u32::MAX))
-        .prop_map(|(steps, tokens, time, depth)| RunLimits { steps, tokens, time, depth });
+    let counts = (option::of(1..u32::MAX), option::of(1..u64::MAX), option::of(0..u64::MAX), option::of(0..u32::MAX));
+    let run = (counts, option::of(1..1_000_000_000_000_000_u64), option::of(time()))
+        .prop_map(|((steps, tokens, calls, depth), cost, time)| RunLimits { steps, tokens, calls, cost, time, depth });
     (call, run)
 }
 

@@ -1,0 +1,98 @@
+//! The sections of the instructions, in their order: tools, skills, items, context lines, panels,
+//! agents, and what the workspace says.
+
+use std::collections::BTreeMap;
+
+use super::{Surroundings, fill::fill};
+use crate::{Agent, Exposure, ToolSpec, clip};
+
+/// The longest description of a tool, an agent or a skill in a list, in bytes.
+const SHORT: usize = 200;
+
+/// The most that is taken of what the workspace says, in bytes.
+const GUIDANCE: usize = 32 * 1024;
+
+/// Tools that are not listed: the host's own, and those for asking agents, which have a section.
+const UNLISTED: [&str; 2] = ["system_", "agents_"];
+
+pub(super) fn all(agent: &Agent, tools: &[ToolSpec], around: &Surroundings) -> Vec<String> {
+    let sections = [
+        self::tools(tools),
+        skills(agent, around),
+        known_skills(around),
+        items(tools, around),
+        around.context_lines.then(|| include_str!("context.md").to_owned()),
+        panels(around),
+        peers(around),
+        guidance(around),
+    ];
+    sections.into_iter().flatten().collect()
+}
+
+fn tools(tools: &[ToolSpec]) -> Option<String> {
+    let is_listed = |tool: &&ToolSpec| !UNLISTED.iter().any(|prefix| tool.name.starts_with(prefix));
+    let line = |tool: &ToolSpec| format!("- `{}`: {}", tool.name, short(&tool.description));
+    list(include_str!("tools.md"), tools.iter().filter(is_listed).map(line))
+}
+
+fn skills(agent: &Agent, around: &Surroundings) -> Option<String> {
+    if agent.exposure == Exposure::Tools {
+        return None;
+    }
+    let line = |skill: &super::Skill| {
+        let command = skill.command.as_ref().map(|command| format!(", command `{command}`")).unwrap_or_default();
+        format!("- {}: {} (text `{}`{command})", skill.name, short(&skill.description), skill.path)
+    };
+    list(include_str!("skills.md"), around.skills.iter().map(line))
+}
+
+fn known_skills(around: &Surroundings) -> Option<String> {
+    let text = |skill: &super::Skill| format!("### {}\n\n{}\n", skill.name, clip(skill.text.trim(), GUIDANCE));
+    list(include_str!("known_skills.md"), around.known_skills.iter().map(text))
+}
+
+/// Grouped by kind; only for agents that have a tool which may touch them.
+fn items(tools: &[ToolSpec], around: &Surroundings) -> Option<String> {
+    let mut kinds: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for item in &around.items {
+        if tools.iter().any(|tool| tool.name.starts_with(&format!("{}_", item.kind))) {
+            kinds.entry(&item.kind).or_default().push(format!("- {} (`{}`)", item.name, item.id));
+        }
+    }
+    let groups = kinds.into_iter().map(|(kind, lines)| format!("### {kind}\n\n{}\n", lines.join("\n")));
+    list(include_str!("items.md"), groups)
+}
+
+fn panels(around: &Surroundings) -> Option<String> {
+    let line = |panel: &super::Panel| {
+        let active = panel.active.as_ref().map(|active| format!(", showing {active}")).unwrap_or_default();
+        format!("- {} (`{}`){active}", panel.kind, panel.id)
+    };
+    list(include_str!("panels.md"), around.panels.iter().map(line))
+}
+
+fn peers(around: &Surroundings) -> Option<String> {
+    let line = |peer: &super::Peer| format!("- `{}` ({}): {}", peer.name, peer.display_name, short(&peer.description));
+    list(include_str!("agents.md"), around.peers.iter().map(line))
+}
+
+fn guidance(around: &Surroundings) -> Option<String> {
+    let text = around.guidance.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
+    Some(fill(include_str!("guidance.md"), &[("text", &clip(text, GUIDANCE))]))
+}
+
+/// A section with a list, if there is anything in the list.
+fn list(template: &str, lines: impl Iterator<Item = String>) -> Option<String> {
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| fill(template, &[("list", lines.join("\n").trim_end())]))
+}
+
+/// The first sentence, on one line.
+fn short(description: &str) -> String {
+    let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = line.split_inclusive(". ").next().unwrap_or_default().trim_end();
+    match sentence.len() > SHORT {
+        true => format!("{}…", &sentence[..sentence.floor_char_boundary(SHORT)]),
+        false => sentence.to_owned(),
+    }
+}
