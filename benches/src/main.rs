@@ -1,6 +1,6 @@
 //! `just bench`: every row is a ratio of things measured side by side in this run.
 //!
-//! `just bench calls start idle definitions trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
+//! `just bench calls steps start idle definitions trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -15,6 +15,7 @@ mod idle;
 mod measure;
 mod report;
 mod start;
+mod steps;
 mod trees;
 
 use anyhow::Context as _;
@@ -29,6 +30,9 @@ fn main() -> anyhow::Result<()> {
     let mut report = Report::default();
     if wanted("calls") {
         calls::measure(&mut report, quick).context("fresh calls")?;
+    }
+    if wanted("steps") {
+        steps::measure(&mut report, quick).context("steps of the loop")?;
     }
     if wanted("start") {
         start::measure(&mut report, quick).context("process start")?;

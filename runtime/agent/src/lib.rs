@@ -34,7 +34,7 @@ pub use clip::clip;
 pub use event::{Ending, Event, Quiet, Watcher};
 pub use model_name::{ModelName, PROVIDERS};
 pub use origin::{Layer, Origin};
-pub use prompt::{Item, Panel, Peer, Skill, Surroundings, instructions};
+pub use prompt::{Item, Panel, Skill, Surroundings, instructions};
 pub use provider::{
     Kept, Listener, Part, Prompt, Provider, ProviderError, ProviderFailure, Reply, ReplyEnd, ReplySettings, Usage,
 };

@@ -25,8 +25,8 @@ pub struct Surroundings {
     pub context_lines: bool,
     /// What the user has open.
     pub panels: Vec<Panel>,
-    /// The agents that can be asked.
-    pub peers: Vec<Peer>,
+    /// The agents that can be asked, one line for each, and how.
+    pub peers: Option<String>,
     /// What the workspace says about working in it: the text of its `AGENTS.md`.
     pub guidance: Option<String>,
 }
@@ -66,17 +66,6 @@ pub struct Panel {
     pub kind: String,
     /// The item that is chosen in it, as words.
     pub active: Option<String>,
-}
-
-/// An agent that can be asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Peer {
-    /// What it is called by.
-    pub name: String,
-    /// What people read.
-    pub display_name: String,
-    /// What it is for.
-    pub description: String,
 }
 
 /// Builds the instructions for one run. `task` is what the conversation began with: it takes the place

@@ -12,6 +12,7 @@ mod explain;
 mod plugin_tools;
 pub mod prove;
 mod registry;
+mod surroundings;
 mod tool;
 
 pub use builtin::BuiltIn;
@@ -24,3 +25,4 @@ pub use registry::{
     PluginTool, ProjectFile, RegisterError, Registry, Shadowed, SharedRegistry, Status, Trust, TrustError, check_paths,
     real_path, roster, write_new,
 };
+pub use surroundings::surroundings;

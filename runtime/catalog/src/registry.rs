@@ -41,6 +41,7 @@ pub use found::{ProjectFile, Shadowed};
 pub use layers::LoadError;
 pub use places::{COMPAT_DIRS, Places};
 pub use plugins::{Plugin, PluginTool};
+pub(crate) use read::read_below;
 pub use register::RegisterError;
 pub use shared::SharedRegistry;
 pub use trust::{Trust, TrustError, real_path};

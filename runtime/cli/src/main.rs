@@ -5,6 +5,7 @@ mod assemble;
 mod places;
 mod render;
 mod settings;
+mod traces;
 mod commands {
     //! One file per command.
     pub(crate) mod agents;

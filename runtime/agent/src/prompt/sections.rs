@@ -72,8 +72,7 @@ fn panels(around: &Surroundings) -> Option<String> {
 }
 
 fn peers(around: &Surroundings) -> Option<String> {
-    let line = |peer: &super::Peer| format!("- `{}` ({}): {}", peer.name, peer.display_name, short(&peer.description));
-    list(include_str!("agents.md"), around.peers.iter().map(line))
+    around.peers.as_deref().map(|text| fill(include_str!("agents.md"), &[("text", text)]))
 }
 
 fn guidance(around: &Surroundings) -> Option<String> {

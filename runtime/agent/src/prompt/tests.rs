@@ -102,7 +102,7 @@ fn surroundings() -> Surroundings {
         ],
         context_lines: true,
         panels: vec![Panel { id: "p1".into(), kind: "lists".into(), active: Some("Shopping (l1)".into()) }],
-        peers: vec![Peer { name: "todo".into(), display_name: "Todo".into(), description: "Keeps lists.".into() }],
+        peers: Some("- todo: Todo - Keeps lists.".into()),
         guidance: Some("Run `make test`.".into()),
     }
 }
@@ -122,7 +122,7 @@ fn sections_follow_the_base_in_their_order() {
         "### lists\n\n- Shopping (`l1`)\n- Reading (`l2`)",
         "## Message context",
         "## What the user has open\n\n- lists (`p1`), showing Shopping (l1)",
-        "## Agents you can ask\n\n- `todo` (Todo): Keeps lists.",
+        "## Agents you can ask\n\n- todo: Todo - Keeps lists.",
         "Run `make test`.",
         "## The task\n\ndo it",
     ];

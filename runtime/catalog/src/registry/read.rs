@@ -45,6 +45,11 @@ pub(super) fn read(dir: &Dir, path: impl AsRef<Path>) -> Result<Contents, ReadEr
     contents(dir.open_with(path, &options())?)
 }
 
+/// The bytes of a file below a folder, if there is one that may be read.
+pub(crate) fn read_below(dir: &Dir, path: impl AsRef<Path>) -> Option<Vec<u8>> {
+    read(dir, path).ok().map(|contents| contents.bytes)
+}
+
 /// Reads a file that the operator named, wherever it is.
 pub(super) fn read_named(path: &Path) -> Result<Contents, ReadError> {
     contents(File::open_ambient_with(path, &options(), cap_std::ambient_authority())?)

@@ -1,0 +1,81 @@
+//! What an agent is told of the place it works in.
+
+use std::path::Path;
+
+use cap_std::fs::Dir;
+use palisade_agent::Surroundings;
+use palisade_grants::{Capability, WorkspacePath};
+
+use crate::{Effective, Registry, registry::read_below};
+
+/// Where a workspace says how work is done in it.
+const GUIDANCE: &str = "AGENTS.md";
+
+/// Looks around: the agents that can be asked, and what the workspace says. Made anew for every run.
+pub fn surroundings(effective: &Effective, registry: &Registry, workspace: &Path) -> Surroundings {
+    let asks = effective.tools.iter().any(|tool| {
+        tool.candidate.capabilities().iter().any(|capability| capability.parse() == Ok(Capability::Agents))
+    });
+    let peers = registry.peer_section(&effective.agent).filter(|_| asks);
+    Surroundings { peers, guidance: guidance(effective, workspace), ..Surroundings::default() }
+}
+
+/// What the workspace says, if the agent may read it there: a file that is hidden from it, or outside
+/// of its folders, does not reach it through its instructions either.
+fn guidance(effective: &Effective, workspace: &Path) -> Option<String> {
+    let path = WorkspacePath::parse(GUIDANCE).ok()?;
+    let files = &effective.grants.files;
+    if files.hides(&path) || files.access(&path).is_none() {
+        return None;
+    }
+    let dir = Dir::open_ambient_dir(workspace, cap_std::ambient_authority()).ok()?;
+    let bytes = read_below(&dir, GUIDANCE)?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::{Presence, Source, parse_markdown};
+    use crate::{available, effective};
+
+    #[expect(clippy::disallowed_methods, reason = "makes a workspace of its own")]
+    fn told(definition: &str, prepare: impl FnOnce(&Path)) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("outside.md"), "stolen").unwrap();
+        let workspace = folder.path().join("workspace");
+        std::fs::create_dir(&workspace).unwrap();
+        prepare(&workspace);
+        let registry = Registry::built_in();
+        let origin = palisade_agent::Origin::default();
+        let description = Presence::Required;
+        let source = Source { file: "a.md", origin, fallback_name: None, required_name: None, description };
+        let agent = parse_markdown(definition.as_bytes(), &source).unwrap().agent;
+        let effective = effective(&agent, &available(&registry), &registry);
+        surroundings(&effective, &registry, &workspace).guidance
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "makes a workspace of its own")]
+    fn put(workspace: &Path) {
+        std::fs::write(workspace.join("AGENTS.md"), "Run `make test`.").unwrap();
+    }
+
+    const READER: &str = "---\nname: a\ndescription: b\n---\n";
+    const BLIND: &str = "---\nname: a\ndescription: b\npermissions: { deny: [\"Read(AGENTS.md)\"] }\n---\n";
+    const ELSEWHERE: &str = "---\nname: a\ndescription: b\ngrants: { files: { src: read } }\n---\n";
+
+    #[test]
+    fn the_workspaces_own_words_reach_an_agent_that_may_read_them() {
+        assert_eq!(told(READER, put).as_deref(), Some("Run `make test`."));
+        assert_eq!(told(READER, |_| ()), None);
+        assert_eq!(told(BLIND, put), None);
+        assert_eq!(told(ELSEWHERE, put), None);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "makes a link in a workspace of its own")]
+    fn a_link_that_leads_out_is_not_followed() {
+        let link = |workspace: &Path| std::os::unix::fs::symlink("../outside.md", workspace.join("AGENTS.md")).unwrap();
+        assert_eq!(told(READER, link), None);
+    }
+}

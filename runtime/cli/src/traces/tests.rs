@@ -1,0 +1,94 @@
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    thread::JoinHandle,
+};
+
+use palisade_agent::Spent;
+
+use super::*;
+
+/// A collector on loopback that takes one request and gives its first line and its body.
+#[expect(clippy::disallowed_methods, reason = "a test listens on loopback")]
+fn collector() -> (String, JoinHandle<(String, Vec<u8>)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let taken = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut bytes = Vec::new();
+        let mut buffer = [0; 4096];
+        loop {
+            let read = stream.read(&mut buffer).unwrap();
+            bytes.extend_from_slice(&buffer[..read]);
+            let Some(head) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+            let text = String::from_utf8_lossy(&bytes[..head]).to_lowercase();
+            let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+            if bytes.len() >= head + 4 + length.trim().parse::<usize>().unwrap() {
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+                let first = text.lines().next().unwrap().to_owned();
+                return (first, bytes.split_off(head + 4));
+            }
+        }
+    });
+    (endpoint, taken)
+}
+
+/// The strings of a protobuf message stand in it as they are.
+fn sent(content: bool, ending: Ending) -> (String, String) {
+    let (endpoint, taken) = collector();
+    let traces = Traces::to(&endpoint, content).unwrap();
+    let spans = traces.watch();
+    let usage = Usage { input_tokens: 7, output_tokens: 5, ..Usage::default() };
+    spans.watch(Event::RunStarted { agent: "explore".into(), provider: "ollama".into(), model: "qwen".into() });
+    spans.watch(Event::StepStarted { step: 1 });
+    spans.watch(Event::ModelReplied { text: "said in secret".into(), calls: 1, usage });
+    spans.watch(Event::CallStarted { id: "1".into(), tool: "grep".into(), input: "{\"pattern\":\"needle\"}".into() });
+    spans.watch(Event::CallFinished {
+        id: "1".into(),
+        tool: "grep".into(),
+        failure: Some(FailureKind::Denied),
+        summary: "not for you".into(),
+        duration: Duration::ZERO,
+        bytes: 3,
+        denials: vec![],
+        artifact: None,
+    });
+    spans.watch(Event::StepStarted { step: 2 });
+    spans.watch(Event::RunEnded { ending, steps: 2, usage });
+    traces.finish().unwrap();
+    let (first, body) = taken.join().unwrap();
+    (first, String::from_utf8_lossy(&body).into_owned())
+}
+
+#[test]
+fn a_run_its_replies_and_its_calls_are_spans() {
+    let (first, body) = sent(false, Ending::Failed("no reply".into()));
+    assert!(first.starts_with("post /v1/traces "), "{first}");
+    for part in
+        ["invoke_agent explore", "chat qwen", "execute_tool grep", "gen_ai.usage.input_tokens", "denied", "no reply"]
+    {
+        assert!(body.contains(part), "{part} is not in {body}");
+    }
+}
+
+#[test]
+fn what_was_said_is_left_out_unless_it_is_asked_for() {
+    let private = ["needle", "not for you", "said in secret"];
+    let (_, body) = sent(false, Ending::Spent(Spent::Steps));
+    assert!(!private.iter().any(|part| body.contains(part)), "{body}");
+    let (_, body) = sent(true, Ending::Answered);
+    assert!(body.contains("needle") && body.contains("not for you"), "{body}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test listens on loopback")]
+fn a_collector_that_never_answers_is_not_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let traces = Traces::to(&format!("http://{}", listener.local_addr().unwrap()), false).unwrap();
+    let spans = traces.watch();
+    spans.watch(Event::RunStarted { agent: "a".into(), provider: "b".into(), model: String::new() });
+    spans.watch(Event::RunEnded { ending: Ending::Answered, steps: 1, usage: Usage::default() });
+    let started = std::time::Instant::now();
+    drop(traces.finish());
+    assert!(started.elapsed() < 4 * PATIENCE, "{:?}", started.elapsed());
+}
