@@ -11,6 +11,7 @@ mod crowds;
 mod escapes;
 mod folders;
 mod hidden;
+mod hostile_model;
 mod layout;
 mod limits;
 mod links;
