@@ -3,10 +3,18 @@
 //!
 //! `wire` sends what they write and feeds them what comes back.
 
+mod input;
+mod names;
+mod turns;
+
 use palisade_agent::{Listener, Prompt, ProviderFailure, Reply};
 use serde_json::Value;
 
 use crate::Connection;
+
+pub(crate) use input::call_input;
+pub(crate) use names::Names;
+pub(crate) use turns::{Said, Told, Turn, turns};
 
 /// A way to write requests and to read replies.
 pub(crate) trait Speak: Send + Sync {

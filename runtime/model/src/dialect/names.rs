@@ -1,0 +1,113 @@
+//! Names as the servers accept them: letters, digits, `_` and `-`, at most 64 of them. A tool may be
+//! called otherwise, and so may a call that another model made.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use palisade_agent::ToolSpec;
+
+/// The longest name that every server accepts.
+const LONGEST: usize = 64;
+
+/// How a set of names is written to a server, and which name is meant by what it writes. The same names
+/// in the same order are always written in the same way, so a reply is read with another table than the
+/// one its request was written with.
+pub(crate) struct Names<'a> {
+    written: HashMap<&'a str, String>,
+    meant: HashMap<String, &'a str>,
+}
+
+impl<'a> Names<'a> {
+    /// The names of tools.
+    pub(crate) fn of_tools(tools: &'a [ToolSpec]) -> Self {
+        Self::of(tools.iter().map(|tool| tool.name.as_str()))
+    }
+
+    /// A table of these names. What fits stays as it is; of two names that would be written alike the
+    /// later one gets a number.
+    pub(crate) fn of(names: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let mut table = Self { written: HashMap::new(), meant: HashMap::new() };
+        for name in names.clone().filter(|name| fits(name)) {
+            table.add(name, name.to_owned());
+        }
+        let unfit: HashSet<&str> = names.clone().filter(|name| !fits(name)).collect();
+        for name in names.filter(|name| unfit.contains(name)) {
+            if !table.written.contains_key(name) {
+                let written = table.free(&fitting(name));
+                table.add(name, written);
+            }
+        }
+        table
+    }
+
+    fn add(&mut self, name: &'a str, written: String) {
+        self.meant.insert(written.clone(), name);
+        self.written.insert(name, written);
+    }
+
+    fn free(&self, stem: &str) -> String {
+        let numbered = (2_u64..).map(|number| {
+            let end = format!("_{number}");
+            format!("{}{end}", &stem[..stem.len().min(LONGEST - end.len())])
+        });
+        let mut candidates = std::iter::once(stem.to_owned()).chain(numbered);
+        candidates.find(|name| !self.meant.contains_key(name)).unwrap_or_default()
+    }
+
+    /// How a name is written. One that is not in the table, because a model made it up, is made to fit.
+    pub(crate) fn written<'b>(&'b self, name: &'b str) -> Cow<'b, str> {
+        match self.written.get(name) {
+            Some(written) => Cow::Borrowed(written),
+            None if fits(name) => Cow::Borrowed(name),
+            None => Cow::Owned(fitting(name)),
+        }
+    }
+
+    /// The name that is meant by what a server wrote; what is not in the table means itself.
+    pub(crate) fn meant<'b>(&'b self, written: &'b str) -> &'b str {
+        self.meant.get(written).copied().unwrap_or(written)
+    }
+}
+
+fn fits(name: &str) -> bool {
+    (1..=LONGEST).contains(&name.len()) && name.bytes().all(is_plain)
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'
+}
+
+fn fitting(name: &str) -> String {
+    let plain = |letter: char| if letter.is_ascii() && is_plain(letter as u8) { letter } else { '_' };
+    let fitting: String = name.chars().take(LONGEST).map(plain).collect();
+    if fitting.is_empty() { "unnamed".to_owned() } else { fitting }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_written_as_servers_accept_it_and_read_back() {
+        let long = "x".repeat(70);
+        let names = ["read", "lists.write", "lists/write", "lists_write", "größe", "", &long, &long[..66]];
+        let table = Names::of(names.iter().copied());
+        let written: Vec<String> = names.iter().map(|name| table.written(name).into_owned()).collect();
+        let (stem, short) = ("x".repeat(64), "x".repeat(62));
+        let expected =
+            ["read", "lists_write_2", "lists_write_3", "lists_write", "gr__e", "unnamed", &stem, &format!("{short}_2")];
+        assert_eq!(written, expected);
+        for (name, written) in names.iter().zip(&written) {
+            assert!(fits(written), "{written}");
+            assert_eq!(table.meant(written), *name);
+        }
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_is_made_to_fit_and_means_itself() {
+        let table = Names::of(["read"].into_iter());
+        assert_eq!(table.written("no such tool!"), "no_such_tool_");
+        assert_eq!(table.written("Read"), "Read");
+        assert_eq!(table.meant("write"), "write");
+    }
+}
