@@ -58,5 +58,5 @@ pub(crate) fn cache(settings: &Settings) -> anyhow::Result<ArtifactCache> {
 
 /// The model that an agent speaks to.
 pub(crate) fn provider(name: &str) -> anyhow::Result<Box<dyn Provider>> {
-    Ok(palisade_model::connect(Some(name))?)
+    Ok(palisade_model::built_in(Some(name))?)
 }

@@ -1,11 +1,12 @@
 //! What is needed to speak to one model: where, in which dialect, with which key and patience.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
+use palisade_agent::Usage;
 use secrecy::SecretString;
 
 /// How one model is reached.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Connection {
     /// What the provider is called in events and messages, such as `anthropic` or `ollama`.
     pub provider: String,
@@ -30,6 +31,25 @@ pub struct Connection {
     pub price: Option<Price>,
     /// How long it is waited for, and how often it is tried.
     pub patience: Patience,
+}
+
+/// Shows no value of a header and no address: both may hold a secret.
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<&String> = self.headers.keys().collect();
+        f.debug_struct("Connection")
+            .field("provider", &self.provider)
+            .field("model", &self.model)
+            .field("dialect", &self.dialect)
+            .field("key", &self.key)
+            .field("headers", &headers)
+            .field("tool_mode", &self.tool_mode)
+            .field("context_window", &self.context_window)
+            .field("max_tokens", &self.max_tokens)
+            .field("price", &self.price)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A way to write requests and to read replies.
@@ -67,6 +87,21 @@ pub struct Price {
     pub cache_written: f64,
 }
 
+impl Price {
+    /// What a reply costs, in millionths of a dollar.
+    pub fn of(self, usage: Usage) -> u64 {
+        let plain = usage.input_tokens.saturating_sub(usage.cached_tokens).saturating_sub(usage.cache_written_tokens);
+        let parts = [
+            (plain, self.input),
+            (usage.output_tokens, self.output),
+            (usage.cached_tokens, self.cached),
+            (usage.cache_written_tokens, self.cache_written),
+        ];
+        // Dollars per million tokens are millionths of a dollar per token.
+        parts.into_iter().map(|(tokens, price)| tokens as f64 * price).sum::<f64>().round() as u64
+    }
+}
+
 /// How long a provider is waited for, how much it may say, how often it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
@@ -97,5 +132,46 @@ impl Default for Patience {
             retries: 4,
             longest_wait: Duration::from_secs(60),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_counts_every_token_once() {
+        let price = Price { input: 3.0, output: 15.0, cached: 0.3, cache_written: 3.75 };
+        let usage = Usage {
+            input_tokens: 1000 + 200 + 40,
+            output_tokens: 100,
+            cached_tokens: 200,
+            cache_written_tokens: 40,
+            cost_micros: 7,
+        };
+        assert_eq!(price.of(usage), 3000 + 1500 + 60 + 150);
+        assert_eq!(price.of(Usage::default()), 0);
+        assert_eq!(Price { input: f64::NAN, ..price }.of(usage), 0);
+        assert_eq!(price.of(Usage { input_tokens: u64::MAX, ..Usage::default() }), u64::MAX);
+    }
+
+    /// SEC-03
+    #[test]
+    fn a_connection_that_is_printed_shows_no_secret() {
+        let connection = Connection {
+            provider: "p".into(),
+            model: "m".into(),
+            dialect: Dialect::Chat,
+            base_url: "http://user:canary@127.0.0.1".into(),
+            key: Some("canary".into()),
+            headers: BTreeMap::from([("authorization".into(), "Bearer canary".into())]),
+            tool_mode: ToolMode::Native,
+            context_window: None,
+            max_tokens: None,
+            price: None,
+            patience: Patience::default(),
+        };
+        let printed = format!("{connection:?} {connection:#?}");
+        assert!(printed.contains("authorization") && !printed.contains("canary"), "{printed}");
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! `wire` sends what they write and feeds them what comes back.
 
+mod anthropic;
 mod input;
 mod names;
 mod turns;
@@ -12,6 +13,7 @@ use serde_json::Value;
 
 use crate::Connection;
 
+pub(crate) use anthropic::Anthropic;
 pub(crate) use input::call_input;
 pub(crate) use names::Names;
 pub(crate) use turns::{Said, Told, Turn, turns};
@@ -33,7 +35,7 @@ pub(crate) trait Speak: Send + Sync {
     fn request(&self, prompt: &Prompt<'_>, connection: &Connection) -> Value;
 
     /// Reads one reply.
-    fn reader(&self, connection: &Connection) -> Box<dyn Reader>;
+    fn reader(&self, prompt: &Prompt<'_>, connection: &Connection) -> Box<dyn Reader>;
 }
 
 /// Reads one reply from its events. Fed the same events it gives the same reply, whatever pieces the

@@ -1,11 +1,12 @@
 //! How models are spoken to: one implementation of [`Provider`] per kind of model.
 //!
-//! [`Offline`] is there without a key, a network or a configuration; [`Scripted`] replays what a file says.
+//! [`connect`] speaks to a hosted or local server in one of three dialects; [`Offline`] is there without a key, a network or a configuration; [`Scripted`] replays what a file says.
 
 mod connection;
 mod dialect;
 mod offline;
 mod scripted;
+mod wire;
 
 use palisade_agent::Provider;
 use thiserror::Error;
@@ -13,9 +14,19 @@ use thiserror::Error;
 pub use connection::{Connection, Dialect, Patience, Price, ToolMode};
 pub use offline::Offline;
 pub use scripted::{ScriptError, Scripted};
+pub use wire::ConnectError;
 
-/// Gives the provider of that name; without a name, the offline one.
-pub fn connect(name: Option<&str>) -> Result<Box<dyn Provider>, UnknownProvider> {
+/// Gets ready to speak to a model over HTTP. Nothing is sent before the first reply is asked for.
+pub fn connect(connection: Connection) -> Result<Box<dyn Provider>, ConnectError> {
+    let dialect: Box<dyn dialect::Speak> = match connection.dialect {
+        Dialect::Anthropic => Box::new(dialect::Anthropic),
+        Dialect::Chat | Dialect::Responses => Box::new(dialect::Anthropic),
+    };
+    Ok(Box::new(wire::Remote::new(connection, dialect)?))
+}
+
+/// Gives the provider of that name that needs no connection; without a name, the offline one.
+pub fn built_in(name: Option<&str>) -> Result<Box<dyn Provider>, UnknownProvider> {
     match name {
         None | Some(Offline::NAME) => Ok(Box::new(Offline)),
         Some(name) => Err(UnknownProvider { name: name.to_owned() }),
@@ -37,7 +48,8 @@ mod tests {
     #[test]
     fn offline_is_the_default_and_unknown_names_are_refused() {
         let check = |name, expected: Result<&str, &str>| {
-            let connected = connect(name).map(|provider| provider.name().to_owned()).map_err(|error| error.to_string());
+            let connected =
+                built_in(name).map(|provider| provider.name().to_owned()).map_err(|error| error.to_string());
             assert_eq!(connected, expected.map(str::to_owned).map_err(str::to_owned));
         };
         check(None, Ok("offline"));

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 

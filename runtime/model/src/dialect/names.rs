@@ -9,12 +9,11 @@ use palisade_agent::ToolSpec;
 /// The longest name that every server accepts.
 const LONGEST: usize = 64;
 
-/// How a set of names is written to a server, and which name is meant by what it writes. The same names
-/// in the same order are always written in the same way, so a reply is read with another table than the
-/// one its request was written with.
+/// How a set of names is written to a server. The same names in the same order are always written in the
+/// same way, so the table that a request is written with can be made again to read the reply.
 pub(crate) struct Names<'a> {
     written: HashMap<&'a str, String>,
-    meant: HashMap<String, &'a str>,
+    taken: HashSet<String>,
 }
 
 impl<'a> Names<'a> {
@@ -26,12 +25,11 @@ impl<'a> Names<'a> {
     /// A table of these names. What fits stays as it is; of two names that would be written alike the
     /// later one gets a number.
     pub(crate) fn of(names: impl Iterator<Item = &'a str> + Clone) -> Self {
-        let mut table = Self { written: HashMap::new(), meant: HashMap::new() };
+        let mut table = Self { written: HashMap::new(), taken: HashSet::new() };
         for name in names.clone().filter(|name| fits(name)) {
             table.add(name, name.to_owned());
         }
-        let unfit: HashSet<&str> = names.clone().filter(|name| !fits(name)).collect();
-        for name in names.filter(|name| unfit.contains(name)) {
+        for name in names.filter(|name| !fits(name)) {
             if !table.written.contains_key(name) {
                 let written = table.free(&fitting(name));
                 table.add(name, written);
@@ -41,7 +39,7 @@ impl<'a> Names<'a> {
     }
 
     fn add(&mut self, name: &'a str, written: String) {
-        self.meant.insert(written.clone(), name);
+        self.taken.insert(written.clone());
         self.written.insert(name, written);
     }
 
@@ -51,7 +49,7 @@ impl<'a> Names<'a> {
             format!("{}{end}", &stem[..stem.len().min(LONGEST - end.len())])
         });
         let mut candidates = std::iter::once(stem.to_owned()).chain(numbered);
-        candidates.find(|name| !self.meant.contains_key(name)).unwrap_or_default()
+        candidates.find(|name| !self.taken.contains(name)).unwrap_or_default()
     }
 
     /// How a name is written. One that is not in the table, because a model made it up, is made to fit.
@@ -63,9 +61,10 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The name that is meant by what a server wrote; what is not in the table means itself.
-    pub(crate) fn meant<'b>(&'b self, written: &'b str) -> &'b str {
-        self.meant.get(written).copied().unwrap_or(written)
+    /// The names that are not written as they are, by how they are written: what a reader needs.
+    pub(crate) fn renamed(self) -> HashMap<String, String> {
+        let differs = |(name, written): (&str, String)| (name != written).then(|| (written, name.to_owned()));
+        self.written.into_iter().filter_map(differs).collect()
     }
 }
 
@@ -97,17 +96,18 @@ mod tests {
         let expected =
             ["read", "lists_write_2", "lists_write_3", "lists_write", "gr__e", "unnamed", &stem, &format!("{short}_2")];
         assert_eq!(written, expected);
+        assert!(written.iter().all(|name| fits(name)), "{written:?}");
+        let renamed = table.renamed();
         for (name, written) in names.iter().zip(&written) {
-            assert!(fits(written), "{written}");
-            assert_eq!(table.meant(written), *name);
+            assert_eq!(renamed.get(written).unwrap_or(written), name);
         }
     }
 
     #[test]
-    fn a_name_that_nobody_has_is_made_to_fit_and_means_itself() {
+    fn a_name_that_nobody_has_is_made_to_fit() {
         let table = Names::of(["read"].into_iter());
         assert_eq!(table.written("no such tool!"), "no_such_tool_");
         assert_eq!(table.written("Read"), "Read");
-        assert_eq!(table.meant("write"), "write");
+        assert!(table.renamed().is_empty());
     }
 }

@@ -1,0 +1,238 @@
+//! Sends what a dialect writes and feeds it what comes back. Everything that can go wrong between here
+//! and a server is dealt with in this module, once for all dialects: limits of time and size, typed
+//! failures, repeated tries, keys that must not be shown.
+
+mod events;
+mod exchange;
+mod redact;
+mod refusal;
+mod waits;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use palisade_agent::{Listener, Part, Prompt, Provider, ProviderError, ProviderFailure, Reply};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url, redirect};
+use secrecy::ExposeSecret as _;
+use thiserror::Error;
+use tokio::time::Instant;
+
+use crate::Connection;
+use crate::dialect::Speak;
+
+pub(crate) use refusal::is_too_long;
+
+use exchange::{Exchange, Failed};
+use redact::Secrets;
+use waits::Waits;
+
+/// A model behind HTTP.
+pub(crate) struct Remote {
+    connection: Connection,
+    dialect: Box<dyn Speak>,
+    client: Client,
+    url: Url,
+    headers: HeaderMap,
+    secrets: Secrets,
+}
+
+/// A connection that cannot be used as it is set.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConnectError {
+    /// The base URL is none.
+    #[error("the base_url of the provider `{provider}` is not a URL that begins with http:// or https://")]
+    BaseUrl {
+        /// The provider's name.
+        provider: String,
+    },
+    /// A header cannot be sent.
+    #[error("the {header} of the provider `{provider}` holds characters that cannot be sent in a header")]
+    Header {
+        /// The provider's name.
+        provider: String,
+        /// The header's name, or `key`.
+        header: String,
+    },
+    /// No connection can be encrypted here.
+    #[error("connections to the provider `{provider}` cannot be encrypted: {reason}")]
+    Encryption {
+        /// The provider's name.
+        provider: String,
+        /// What is missing.
+        reason: String,
+    },
+}
+
+impl Remote {
+    /// Gets ready to speak to a model; nothing is sent yet.
+    pub(crate) fn new(connection: Connection, dialect: Box<dyn Speak>) -> Result<Self, ConnectError> {
+        let url = address(&connection, dialect.path())?;
+        let headers = headers(&connection, dialect.as_ref())?;
+        let client = client(&connection, &url)?;
+        let secrets = Secrets::of(&connection);
+        Ok(Self { connection, dialect, client, url, headers, secrets })
+    }
+
+    /// One try.
+    async fn exchange(&self, body: Bytes, prompt: &Prompt<'_>, listener: &dyn Listener) -> Result<Reply, Failed> {
+        let request = self.client.post(self.url.clone()).headers(self.headers.clone()).body(body);
+        let reader = self.dialect.reader(prompt, &self.connection);
+        let exchange = Exchange::new(&self.connection.patience, &self.secrets, prompt.deadline);
+        exchange.reply(request, reader, listener).await
+    }
+
+    /// The reply as the run gets it.
+    fn accept(&self, mut reply: Reply) -> Reply {
+        self.secrets.clean(&mut reply);
+        if let Some(price) = self.connection.price {
+            reply.usage.cost_micros = price.of(reply.usage);
+        }
+        reply
+    }
+
+    /// What went wrong, how often, and what would help.
+    fn error(&self, failed: &Failed, tries: u32) -> ProviderError {
+        let Connection { provider, model, .. } = &self.connection;
+        let tries = if tries > 1 { format!(" ({tries} tries)") } else { String::new() };
+        let message = format!("{model}: {}{tries}; {}", failed.said, self.help(failed.kind));
+        ProviderError { provider: provider.clone(), kind: failed.kind, message }
+    }
+
+    fn help(&self, kind: ProviderFailure) -> String {
+        let Connection { provider, base_url, .. } = &self.connection;
+        match kind {
+            ProviderFailure::Unreachable | ProviderFailure::Malformed => {
+                format!("is {} the right base_url for `{provider}`, and is it up?", shown(base_url))
+            }
+            ProviderFailure::Unauthorized if self.connection.key.is_none() => {
+                format!("there is no key for `{provider}`; `palisade doctor` tells where one is looked for")
+            }
+            ProviderFailure::Unauthorized => {
+                format!("is the key for `{provider}` right? `palisade doctor` tells where it is taken from")
+            }
+            ProviderFailure::TimedOut => {
+                "try again later, or allow more time in the timeouts of the provider".to_owned()
+            }
+            ProviderFailure::RateLimited => "try again later, or choose another model".to_owned(),
+            ProviderFailure::Broken | ProviderFailure::Cut => "it may work later: try again".to_owned(),
+            ProviderFailure::Rejected => format!("does `{provider}` serve this model, and with these settings?"),
+            ProviderFailure::TooLong => "begin a new conversation, or choose a model that can read more".to_owned(),
+            ProviderFailure::TooLarge => "ask for less, or set max_tokens".to_owned(),
+            ProviderFailure::Exhausted => "choose another model".to_owned(),
+        }
+    }
+}
+
+#[async_trait]
+impl Provider for Remote {
+    fn name(&self) -> &str {
+        &self.connection.provider
+    }
+
+    fn model(&self) -> &str {
+        &self.connection.model
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        self.connection.context_window
+    }
+
+    async fn reply(&self, prompt: Prompt<'_>, listener: &dyn Listener) -> Result<Reply, ProviderError> {
+        let body = Bytes::from(self.dialect.request(&prompt, &self.connection).to_string());
+        let mut waits = Waits::new(&self.connection.patience);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let failed = match self.exchange(body.clone(), &prompt, listener).await {
+                Ok(reply) => return Ok(self.accept(reply)),
+                Err(failed) => failed,
+            };
+            let wait = waits.next(failed.retry_after).filter(|_| failed.kind.is_passing());
+            // A try after the deadline would be in vain, and so would be the wait for it.
+            let left = prompt.deadline.saturating_duration_since(Instant::now());
+            let Some(wait) = wait.filter(|wait| *wait < left) else {
+                return Err(self.error(&failed, tries));
+            };
+            listener.hear(Part::Again { why: &failed.said, wait });
+            tokio::time::sleep(wait).await;
+        }
+    }
+}
+
+/// Where requests go: the base URL with the dialect's path. A base URL that ends in the first part of
+/// that path, as people write it for other programs, means the same.
+fn address(connection: &Connection, path: &str) -> Result<Url, ConnectError> {
+    let wrong = || ConnectError::BaseUrl { provider: connection.provider.clone() };
+    let mut url = Url::parse(connection.base_url.trim()).map_err(|_| wrong())?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(wrong());
+    }
+    let base = url.path().trim_end_matches('/');
+    let base = if path.starts_with("/v1/") { base.strip_suffix("/v1").unwrap_or(base) } else { base };
+    url.set_path(&format!("{base}{path}"));
+    Ok(url)
+}
+
+/// A base URL as it may be shown: it may hold a password or a token.
+fn shown(base_url: &str) -> String {
+    let Ok(url) = Url::parse(base_url.trim()) else { return "that".to_owned() };
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+}
+
+fn headers(connection: &Connection, dialect: &dyn Speak) -> Result<HeaderMap, ConnectError> {
+    let wrong =
+        |header: &str| ConnectError::Header { provider: connection.provider.clone(), header: header.to_owned() };
+    let mut headers = HeaderMap::from_iter([
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (ACCEPT, HeaderValue::from_static("text/event-stream")),
+    ]);
+    for (name, value) in dialect.headers() {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    let key = connection.key.as_ref().map(|key| dialect.key_header(key.expose_secret().trim()));
+    if let Some((name, value)) = key {
+        let mut value = HeaderValue::from_str(&value).map_err(|_| wrong("key"))?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    for (name, value) in &connection.headers {
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong(name))?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong(name))?, value);
+    }
+    Ok(headers)
+}
+
+/// A client that goes nowhere but where it is sent: a redirect would take the key and the conversation
+/// along, and a request that is repeated unseen would be paid for twice.
+fn client(connection: &Connection, url: &Url) -> Result<Client, ConnectError> {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Another thread may have been faster, with the same one.
+        drop(rustls::crypto::ring::default_provider().install_default());
+    }
+    let mut builder = Client::builder()
+        .user_agent(concat!("palisade/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .retry(reqwest::retry::never())
+        .connect_timeout(connection.patience.connect);
+    if url.scheme() == "http" {
+        // Nothing is encrypted, so no certificates are needed; not every machine has some.
+        builder = builder.tls_certs_only([]);
+    }
+    let is_here = match url.host_str() {
+        Some(host) => matches!(host, "localhost" | "[::1]") || host.starts_with("127."),
+        None => false,
+    };
+    if is_here {
+        builder = builder.no_proxy();
+    }
+    let reason = |error: reqwest::Error| std::error::Error::source(&error).unwrap_or(&error).to_string();
+    builder
+        .build()
+        .map_err(|error| ConnectError::Encryption { provider: connection.provider.clone(), reason: reason(error) })
+}
+
+#[cfg(test)]
+mod tests;
