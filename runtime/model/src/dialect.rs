@@ -4,8 +4,13 @@
 //! `wire` sends what they write and feeds them what comes back.
 
 mod anthropic;
+mod chat;
+mod complaint;
 mod input;
+mod json_mode;
 mod names;
+mod responses;
+mod schema;
 mod turns;
 
 use palisade_agent::{Listener, Prompt, ProviderFailure, Reply};
@@ -14,8 +19,11 @@ use serde_json::Value;
 use crate::Connection;
 
 pub(crate) use anthropic::Anthropic;
+pub(crate) use chat::Chat;
+pub(crate) use complaint::complaint;
 pub(crate) use input::call_input;
 pub(crate) use names::Names;
+pub(crate) use responses::Responses;
 pub(crate) use turns::{Said, Told, Turn, turns};
 
 /// A way to write requests and to read replies.
@@ -44,7 +52,13 @@ pub(crate) trait Reader: Send {
     /// Takes one server-sent event: its name (`message` if it has none) and its data.
     fn event(&mut self, name: &str, data: &str, listener: &dyn Listener) -> Result<Progress, Fault>;
 
-    /// The reply, once an event said that it is complete. A call exists only if it was written to its end.
+    /// Whether the reply is whole if the stream ends here, though no event said that it is complete: some
+    /// servers just stop after they have said everything.
+    fn may_end(&self) -> bool {
+        false
+    }
+
+    /// The reply, once it is complete. A call exists only if it was written to its end.
     fn finish(self: Box<Self>) -> Result<Reply, Fault>;
 }
 

@@ -20,7 +20,8 @@ pub use wire::ConnectError;
 pub fn connect(connection: Connection) -> Result<Box<dyn Provider>, ConnectError> {
     let dialect: Box<dyn dialect::Speak> = match connection.dialect {
         Dialect::Anthropic => Box::new(dialect::Anthropic),
-        Dialect::Chat | Dialect::Responses => Box::new(dialect::Anthropic),
+        Dialect::Chat => Box::new(dialect::Chat),
+        Dialect::Responses => Box::new(dialect::Responses),
     };
     Ok(Box::new(wire::Remote::new(connection, dialect)?))
 }

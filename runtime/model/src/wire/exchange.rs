@@ -74,6 +74,9 @@ impl<'a> Exchange<'a> {
                 }
             }
         }
+        if reader.may_end() {
+            return reader.finish().map_err(|fault| self.fault(fault));
+        }
         Err(self
             .failed(ProviderFailure::Cut, &format!("the reply ended after {} bytes, before its end", self.received)))
     }

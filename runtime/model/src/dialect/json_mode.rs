@@ -1,0 +1,286 @@
+//! Tools for models that do not call any: every reply is held to a JSON schema whose value is one call
+//! or the answer, `{"tool": …, "input": …}`, and results go back as what a user says.
+//!
+//! What the words and the schema look like was decided by trying them on a model of 135 million
+//! parameters, the smallest that is to be had: it follows an example but not a description of one, fills
+//! an input sensibly only if the schema names its members, and repeats its last call for ever unless the
+//! result ends by offering the answer.
+
+use std::collections::HashMap;
+
+use palisade_agent::{Listener, Part, Prompt, ProviderFailure, Reply, ReplyEnd, ToolCall, ToolSpec};
+use serde_json::{Map, Value, json};
+
+use super::chat::{ChatReader, outcome, system, user};
+use super::schema::{answer_format, named, parameters};
+use super::{Fault, Names, Progress, Reader, Said, Told, Turn, call_input, turns};
+use crate::Connection;
+
+/// What is said after a result.
+const ENOUGH: &str = "If this is enough, give the answer.";
+/// Stands for what the model fills in.
+const BLANK: &str = "…";
+
+/// Writes what depends on the mode: the messages, and what the reply is held to.
+pub(super) fn write(body: &mut Map<String, Value>, prompt: &Prompt<'_>, connection: &Connection) {
+    let choices = Choices::of(prompt);
+    let mut messages = match prompt.tools {
+        [] => system(prompt.instructions),
+        tools => system(&format!("{}\n\n{}", prompt.instructions.trim_end(), choices.described(tools, connection))),
+    };
+    let turns = turns(prompt.transcript);
+    // What was called in a turn is told of in the next.
+    let mut calls: Vec<&ToolCall> = Vec::new();
+    for turn in &turns {
+        match turn {
+            Turn::Model(said) => calls = choices.said(said, &mut messages),
+            Turn::User { results, texts } => choices.told(results, &calls, texts, &mut messages),
+        }
+    }
+    body.insert("messages".to_owned(), messages.into());
+    let format = match prompt.tools {
+        [] => answer_format(prompt.settings, 0, connection),
+        tools => Some(named("reply", &choices.schema(tools, prompt.settings.answer_schema.as_ref(), connection))),
+    };
+    if let Some(format) = format {
+        body.insert("response_format".to_owned(), json!({"type": "json_schema", "json_schema": format}));
+    }
+}
+
+/// What a model can choose from.
+struct Choices<'a> {
+    names: Names<'a>,
+    /// What the answer is called: not as a tool is.
+    answer: String,
+}
+
+impl<'a> Choices<'a> {
+    fn of(prompt: &Prompt<'a>) -> Self {
+        let names = Names::of_tools(prompt.tools);
+        let is_tool = |name: &String| prompt.tools.iter().any(|tool| names.written(&tool.name) == *name);
+        let numbered = (2_u64..).map(|number| format!("answer_{number}"));
+        let mut candidates = std::iter::once("answer".to_owned()).chain(numbered);
+        let answer = candidates.find(|name| !is_tool(name)).unwrap_or_default();
+        Self { names, answer }
+    }
+
+    /// One alternative for each tool and one for the answer. A schema that refers to its own parts is
+    /// put where the references still lead, because a reference begins at the root.
+    fn schema(&self, tools: &[ToolSpec], answer: Option<&Value>, connection: &Connection) -> Value {
+        let plain = object(&json!({"text": {"type": "string"}}));
+        let inputs = tools
+            .iter()
+            .map(|tool| (self.names.written(&tool.name).into_owned(), parameters(&tool.input_schema, connection)));
+        let answer = (self.answer.clone(), answer.cloned().unwrap_or(plain));
+        let mut definitions = Map::new();
+        let mut alternatives = Vec::new();
+        for (name, mut input) in inputs.chain([answer]) {
+            let place = format!("{name}_input");
+            if move_references(&mut input, &place) {
+                definitions.insert(place.clone(), input);
+                input = json!({"$ref": format!("#/$defs/{place}")});
+            }
+            alternatives.push(object(&json!({"tool": {"const": name}, "input": input})));
+        }
+        let mut schema = json!({ "anyOf": alternatives });
+        if !definitions.is_empty() {
+            schema["$defs"] = Value::Object(definitions);
+        }
+        schema
+    }
+
+    /// The tools in words, each with an example.
+    fn described(&self, tools: &[ToolSpec], connection: &Connection) -> String {
+        let mut text = "Reply with one JSON object: either a call of one tool or the answer.\n".to_owned();
+        for tool in tools {
+            let schema = parameters(&tool.input_schema, connection);
+            let members = schema["properties"].as_object().cloned().unwrap_or_default();
+            let required: Vec<&str> =
+                schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let (needed, optional): (Vec<_>, Vec<_>) =
+                members.iter().partition(|(name, _)| required.contains(&name.as_str()));
+            let example = needed.into_iter().map(|(name, member)| (name.clone(), example(member))).collect();
+            let call = written(&self.names.written(&tool.name), &Value::Object(example));
+            text.push_str(&format!("\n- {call}: {}", one_line(&tool.description)));
+            if !optional.is_empty() {
+                let names: Vec<String> =
+                    optional.into_iter().map(|(name, member)| optional_member(name, member)).collect();
+                text.push_str(&format!(" Optional: {}.", names.join("; ")));
+            }
+        }
+        let answer = written(&self.answer, &json!({ "text": BLANK }));
+        text.push_str(&format!("\n\nWhen you know the answer: {answer}\n"));
+        text
+    }
+
+    /// Writes what the model said, as it would be said in this mode, and gives the calls that wait for
+    /// their results.
+    fn said<'b>(&self, said: &[Said<'b>], messages: &mut Vec<Value>) -> Vec<&'b ToolCall> {
+        let calls: Vec<&ToolCall> = said.iter().flat_map(|said| said.calls).collect();
+        let texts: Vec<&str> = said.iter().map(|said| said.text).filter(|text| !text.trim().is_empty()).collect();
+        if calls.is_empty() {
+            messages.push(assistant(written(&self.answer, &json!({"text": texts.join("\n\n")}))));
+        }
+        calls
+    }
+
+    /// Writes calls with their results, one after the other: in this mode a reply has one call. What the
+    /// user says is part of the last message.
+    fn told(&self, results: &[Told<'_>], calls: &[&ToolCall], texts: &[&str], messages: &mut Vec<Value>) {
+        for (at, told) in results.iter().enumerate() {
+            let call = calls.iter().find(|call| call.id == told.id);
+            let tool = call.map(|call| self.names.written(&call.tool)).unwrap_or_default();
+            if let Some(call) = call {
+                messages.push(assistant(written(&tool, &call.input)));
+            }
+            let last = at + 1 == results.len();
+            let after = if last && !texts.is_empty() { texts.join("\n\n") } else { ENOUGH.to_owned() };
+            messages.extend(user(&format!("Result of {tool}:\n{}\n\n{after}", outcome(told))));
+        }
+        if results.is_empty() {
+            messages.extend(user(&texts.join("\n\n")));
+        }
+    }
+}
+
+fn assistant(text: String) -> Value {
+    json!({"role": "assistant", "content": text})
+}
+
+/// A reply as the model writes it.
+fn written(tool: &str, input: &Value) -> String {
+    json!({"tool": tool, "input": input}).to_string()
+}
+
+/// The schema of an object that has these members and no others.
+fn object(members: &Value) -> Value {
+    let required: Vec<&String> = members.as_object().into_iter().flat_map(Map::keys).collect();
+    json!({"type": "object", "properties": members, "required": required, "additionalProperties": false})
+}
+
+/// A value that shows where a member goes.
+fn example(member: &Value) -> Value {
+    match member["type"].as_str() {
+        Some("integer" | "number") => json!(1),
+        Some("boolean") => json!(true),
+        Some("array") => json!([]),
+        Some("object") => json!({}),
+        _ => json!(BLANK),
+    }
+}
+
+fn optional_member(name: &str, member: &Value) -> String {
+    match member["description"].as_str() {
+        Some(description) => format!("{name}, {}", one_line(description).trim_end_matches('.')),
+        None => name.to_owned(),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Makes the references of a schema begin at its new place below `$defs`; says whether it has any.
+fn move_references(schema: &mut Value, place: &str) -> bool {
+    match schema {
+        Value::Object(members) => {
+            let mut any = false;
+            for (name, value) in members {
+                match value {
+                    Value::String(reference) if name == "$ref" && reference.starts_with('#') => {
+                        *reference = format!("#/$defs/{place}{}", &reference[1..]);
+                        any = true;
+                    }
+                    other => any |= move_references(other, place),
+                }
+            }
+            any
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| move_references(item, place) | any),
+        _ => false,
+    }
+}
+
+/// Reads a reply that is held to the schema.
+pub(super) struct JsonReader {
+    inner: ChatReader,
+    meaning: Meaning,
+}
+
+/// What the value of a reply means.
+struct Meaning {
+    /// What the answer is called.
+    answer: String,
+    /// The tools that the model knows by another name, by that.
+    renamed: HashMap<String, String>,
+    /// The answer is an object that was asked for, not a text.
+    answer_is_object: bool,
+}
+
+impl JsonReader {
+    pub(super) fn new(inner: ChatReader, prompt: &Prompt<'_>) -> Self {
+        let Choices { names, answer } = Choices::of(prompt);
+        let renamed = names.renamed();
+        let meaning = Meaning { answer, renamed, answer_is_object: prompt.settings.answer_schema.is_some() };
+        Self { inner, meaning }
+    }
+}
+
+impl Meaning {
+    /// What a whole reply means. A model that was not held to the schema may answer in plain words; what
+    /// was meant as an object but is none is worth another try.
+    fn of(&self, mut reply: Reply) -> Result<Reply, Fault> {
+        let text = reply.text.trim();
+        let mut members = match call_input(text) {
+            Value::Object(members) => members,
+            _ if text.starts_with('{') => {
+                let message = "the reply is no JSON object, though it was held to a schema".to_owned();
+                return Err(Fault { kind: ProviderFailure::Malformed, message });
+            }
+            _ => return Ok(reply),
+        };
+        let Some(Value::String(name)) = members.remove("tool") else { return Ok(reply) };
+        let input = members.remove("input").unwrap_or_else(|| Value::Object(Map::new()));
+        if name == self.answer {
+            reply.text = match (&input["text"], self.answer_is_object) {
+                (Value::String(text), false) => text.clone(),
+                _ => input.to_string(),
+            };
+        } else {
+            let tool = self.renamed.get(&name).cloned();
+            // A text is what no tool accepts.
+            let input = if input.is_object() { input } else { Value::String(input.to_string()) };
+            reply.calls = vec![ToolCall { id: String::new(), tool: tool.unwrap_or(name), input }];
+            reply.text = String::new();
+        }
+        Ok(reply)
+    }
+}
+
+impl Reader for JsonReader {
+    fn event(&mut self, name: &str, data: &str, listener: &dyn Listener) -> Result<Progress, Fault> {
+        // A listener is not shown JSON as if it were what the model says.
+        let thinking = |part: Part<'_>| {
+            if let Part::Thinking(_) = part {
+                listener.hear(part);
+            }
+        };
+        self.inner.event(name, data, &thinking)
+    }
+
+    fn may_end(&self) -> bool {
+        self.inner.may_end()
+    }
+
+    fn finish(self: Box<Self>) -> Result<Reply, Fault> {
+        let reply = Box::new(self.inner).finish()?;
+        match reply.ended {
+            ReplyEnd::Complete => self.meaning.of(reply),
+            // Half an object is neither a call nor an answer; the text is kept as it is.
+            ReplyEnd::Length | ReplyEnd::Refused => Ok(reply),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
