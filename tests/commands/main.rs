@@ -6,6 +6,7 @@ mod explain;
 mod hidden;
 mod prove;
 mod read_only;
+mod real_model;
 mod run;
 mod tools;
 mod world;

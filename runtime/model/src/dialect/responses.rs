@@ -77,7 +77,7 @@ impl Speak for Responses {
 
 /// Who understands what is kept: nobody but the model that thought it.
 fn keeper(connection: &Connection) -> String {
-    format!("responses:{}", connection.model)
+    format!("responses/{}", connection.model)
 }
 
 /// Whether the model may give encrypted thinking back. The models before thinking refuse a request that
