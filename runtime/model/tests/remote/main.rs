@@ -8,6 +8,7 @@ mod cuts;
 mod failures;
 mod floods;
 mod keys;
+mod openai;
 mod recorded;
 #[path = "../server/mod.rs"]
 mod server;
