@@ -72,10 +72,8 @@ impl Events {
 
     /// The next whole line, as a part of the buffer without its end.
     fn line(&mut self) -> Option<(usize, usize)> {
-        if self.returned && self.buffer.get(self.start) == Some(&b'\n') {
-            self.start += 1;
-        }
-        if self.start < self.buffer.len() {
+        if let (true, Some(next)) = (self.returned, self.buffer.get(self.start)) {
+            self.start += usize::from(*next == b'\n');
             self.returned = false;
         }
         self.searched = self.searched.max(self.start);

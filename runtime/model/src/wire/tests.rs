@@ -1,1 +1,106 @@
+use palisade_agent::{Part, ReplySettings, Transcript};
+use proptest::prelude::*;
 
+use super::events::Events;
+use super::*;
+use crate::dialect::{self, Fault, Progress};
+use crate::{Dialect, Patience, ToolMode};
+
+fn connection(base_url: &str) -> Connection {
+    Connection {
+        provider: "mock".into(),
+        model: "test-model".into(),
+        dialect: Dialect::Anthropic,
+        base_url: base_url.into(),
+        key: None,
+        headers: std::collections::BTreeMap::new(),
+        tool_mode: ToolMode::Native,
+        context_window: None,
+        max_tokens: None,
+        price: None,
+        patience: Patience::default(),
+    }
+}
+
+/// Every dialect with a stream in it.
+fn recorded() -> Vec<(Box<dyn Speak>, &'static [u8])> {
+    vec![(Box::new(dialect::Anthropic), include_bytes!("../../tests/streams/anthropic.sse"))]
+}
+
+/// Reads a stream in pieces; nothing if it ends before the reply does.
+fn read<'a>(dialect: &dyn Speak, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Option<Reply>, Fault> {
+    let (transcript, settings) = (Transcript::new(), ReplySettings::default());
+    let mut reader = dialect.reader(&Prompt::new("", &[], &transcript, &settings), &connection(""));
+    let mut events = Events::default();
+    for piece in pieces {
+        events.feed(piece);
+        while let Some(event) = events.next().unwrap() {
+            if reader.event(&event.name, &event.data, &|_: Part<'_>| {})? == Progress::Complete {
+                return reader.finish().map(Some);
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// PROV-03
+#[test]
+fn a_stream_that_ends_at_any_byte_is_a_whole_reply_or_none() {
+    for (dialect, stream) in recorded() {
+        let whole = read(&*dialect, [stream]).unwrap();
+        assert!(whole.as_ref().is_some_and(|reply| reply.calls.len() == 2));
+        for at in 0..stream.len() {
+            let cut = read(&*dialect, [&stream[..at]]).unwrap();
+            assert!(cut.is_none() || cut == whole, "cut at {at}: {cut:?}");
+        }
+    }
+}
+
+proptest! {
+    /// PROV-07
+    #[test]
+    fn the_same_bytes_in_any_pieces_are_the_same_reply(
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..200),
+        line_end in prop::sample::select(vec!["\n", "\r\n", "\r"]),
+        mark in prop::sample::select(vec!["", "\u{feff}"]),
+    ) {
+        for (dialect, stream) in recorded() {
+            let text = mark.to_owned() + &str::from_utf8(stream).unwrap().replace('\n', line_end);
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len())).collect();
+            cuts.sort_unstable();
+            let ends = cuts.iter().copied().chain([text.len()]);
+            let starts = [0].into_iter().chain(cuts.iter().copied());
+            let pieces = starts.zip(ends).map(|(start, end)| &text.as_bytes()[start..end]);
+            prop_assert_eq!(read(&*dialect, pieces), read(&*dialect, [stream]));
+        }
+    }
+
+    /// PROV-05: whatever comes, it is a reply or a fault.
+    #[test]
+    fn events_in_any_order_do_no_harm(order in prop::collection::vec(any::<prop::sample::Index>(), 0..60)) {
+        for (dialect, stream) in recorded() {
+            let events: Vec<&str> = str::from_utf8(stream).unwrap().split_inclusive("\n\n").collect();
+            let mixed: String = order.iter().map(|at| *at.get(&events)).collect();
+            if let Ok(Some(reply)) = read(&*dialect, [mixed.as_bytes()]) {
+                prop_assert!(reply.calls.len() <= order.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_path_is_added_to_the_base_url_once() {
+    let check = |base: &str, path: &str, expected: &str| {
+        assert_eq!(address(&connection(base), path).unwrap().as_str(), expected);
+    };
+    check("https://api.anthropic.com", "/v1/messages", "https://api.anthropic.com/v1/messages");
+    check("https://api.anthropic.com/v1/", "/v1/messages", "https://api.anthropic.com/v1/messages");
+    check(" http://127.0.0.1:11434/v1 ", "/chat/completions", "http://127.0.0.1:11434/v1/chat/completions");
+    check("https://a.example/x?version=2", "/responses", "https://a.example/x/responses?version=2");
+}
+
+#[test]
+fn a_base_url_is_shown_without_what_it_hides() {
+    assert_eq!(shown("https://user:secret@a.example:8443/v1?token=secret#secret"), "https://a.example:8443/v1");
+    assert_eq!(shown("secret"), "that");
+}

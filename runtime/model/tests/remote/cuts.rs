@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use palisade_agent::ProviderFailure;
-use palisade_model::Patience;
+use palisade_model::{Patience, connect};
+use tokio::time::Instant;
 
-use crate::recorded::{RECORDED, check};
+use crate::recorded::{RECORDED, Recorded, check};
 use crate::server::{Answer, Server};
-use crate::world::{PATIENCE, ask, connection, in_every_dialect};
+use crate::world::{LONG, PATIENCE, ask_provider, connection, in_every_dialect};
 
 /// PROV-03
 #[tokio::test]
@@ -17,22 +18,24 @@ async fn a_stream_cut_at_any_byte_gives_no_reply_and_the_next_try_works() {
         let cuts = 0..recorded.stream.len();
         let script = cuts.clone().flat_map(|at| [whole.clone().cut_at(at), whole.clone().cut_at(at), whole.clone()]);
         let server = Server::start(script).await;
-        let once = connection(recorded.dialect, &server.url, PATIENCE);
+        let once = connect(connection(recorded.dialect, &server.url, PATIENCE)).unwrap();
         let twice = connection(recorded.dialect, &server.url, Patience { retries: 1, ..PATIENCE });
-        // Some dialects say twice that a reply is over; what comes between is not waited for.
+        let twice = connect(twice).unwrap();
+        let deadline = Instant::now() + 20 * LONG;
+        // A dialect may say twice that a reply is over; the second time is not waited for.
         let mut complete = 0;
         for at in cuts {
-            let first = ask(once.clone()).await;
+            let first = ask_provider(&*once, deadline).await;
             match &first.reply {
                 Ok(reply) => {
                     check(reply);
                     complete += 1;
-                    ask(once.clone()).await.reply.unwrap();
-                    ask(once.clone()).await.reply.unwrap();
+                    check(&ask_provider(&*once, deadline).await.reply.unwrap());
+                    check(&ask_provider(&*once, deadline).await.reply.unwrap());
                 }
                 Err(error) => {
                     assert_eq!(error.kind, ProviderFailure::Cut, "cut at {at}: {error}");
-                    let second = ask(twice.clone()).await;
+                    let second = ask_provider(&*twice, deadline).await;
                     check(&second.reply.unwrap());
                     assert_eq!(second.again.len(), 1, "cut at {at}");
                 }
@@ -64,7 +67,7 @@ async fn a_stream_in_pieces_of_any_size_is_the_same_reply() {
 /// PROV-07
 #[tokio::test]
 async fn line_ends_a_byte_order_mark_and_comments_change_nothing() {
-    let script = |recorded: crate::recorded::Recorded| {
+    let script = |recorded: Recorded| {
         let text = str::from_utf8(recorded.stream).unwrap();
         let text = format!("\u{feff}: hello\r\n\r\n{}", text.replace('\n', "\r\n").replace("data: ", "data:"));
         vec![Answer::stream(text).dripping(5, Duration::ZERO)]
@@ -78,7 +81,7 @@ async fn line_ends_a_byte_order_mark_and_comments_change_nothing() {
 #[tokio::test]
 async fn garbage_in_the_middle_is_a_failure_that_may_pass() {
     for garbage in ["data: {\"cut\n\n", "data: nonsense\n\n", "data: \u{0}\n\n"] {
-        let script = |recorded: crate::recorded::Recorded| {
+        let script = |recorded: Recorded| {
             let middle = last_event(recorded.stream);
             let broken = [&recorded.stream[..middle], b"\n\n", garbage.as_bytes()].concat();
             vec![Answer::stream(broken), Answer::stream(recorded.stream)]

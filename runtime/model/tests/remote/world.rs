@@ -68,7 +68,11 @@ pub(crate) async fn ask(connection: Connection) -> Asked {
 
 /// Asks over a connection; the run is over at the deadline.
 pub(crate) async fn ask_until(connection: Connection, deadline: Instant) -> Asked {
-    let provider = connect(connection).unwrap();
+    ask_provider(&*connect(connection).unwrap(), deadline).await
+}
+
+/// Asks a provider; the run is over at the deadline.
+pub(crate) async fn ask_provider(provider: &dyn Provider, deadline: Instant) -> Asked {
     let (mut transcript, settings) = (Transcript::new(), ReplySettings::default());
     transcript.record_user("What is in the file?");
     let again = Mutex::new(Vec::new());
@@ -79,7 +83,7 @@ pub(crate) async fn ask_until(connection: Connection, deadline: Instant) -> Aske
     };
     let begun = Instant::now();
     let prompt = Prompt { deadline, ..Prompt::new("Be brief.", &[], &transcript, &settings) };
-    let reply = Provider::reply(&*provider, prompt, &listener).await;
+    let reply = provider.reply(prompt, &listener).await;
     Asked { reply, took: begun.elapsed(), again: again.into_inner().unwrap() }
 }
 
