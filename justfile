@@ -14,7 +14,7 @@ run *ARGS: _palisade
     @{{palisade}} run "$@"
 
 # Every test: unit, hostile guests, command line
-test: _target _nextest
+test: _target _nextest _aimock
     cargo nextest run --workspace --no-fail-fast
     cargo test --workspace --doc --quiet
 
@@ -71,6 +71,12 @@ _llm:
 
 _nextest:
     @cargo nextest --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-nextest
+
+# The other side of the tests of the dialects: servers that nobody here wrote
+_aimock VERSION="1.43.0":
+    @if ! command -v npm >/dev/null; then echo "SKIPPED: npm is not here, so the dialects are not tested against @copilotkit/aimock" >&2; \
+    elif ! grep -qs '"version": "{{VERSION}}"' target/aimock/node_modules/@copilotkit/aimock/package.json; then \
+    npm install --prefix target/aimock --no-save --no-audit --no-fund --loglevel error @copilotkit/aimock@{{VERSION}}; fi
 
 _checkers:
     @cargo deny --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-deny

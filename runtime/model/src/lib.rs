@@ -1,6 +1,7 @@
 //! How models are spoken to: one implementation of [`Provider`] per kind of model.
 //!
-//! [`connect`] speaks to a hosted or local server in one of three dialects; [`Offline`] is there without a key, a network or a configuration; [`Scripted`] replays what a file says.
+//! [`connect`] speaks to a hosted or local server in one of three dialects; [`Offline`] is there without
+//! a key, a network or a configuration; [`Scripted`] replays what a file says.
 
 mod connection;
 mod dialect;

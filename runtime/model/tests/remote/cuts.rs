@@ -3,46 +3,55 @@
 use std::time::Duration;
 
 use palisade_agent::ProviderFailure;
-use palisade_model::{Patience, connect};
+use palisade_model::{Dialect, Patience, connect};
 use tokio::time::Instant;
 
 use crate::recorded::{RECORDED, Recorded, check};
 use crate::server::{Answer, Server};
 use crate::world::{LONG, PATIENCE, ask_provider, connection, in_every_dialect};
 
+/// Cuts the recorded stream of a dialect at every byte. The try that was cut gives nothing, and the one
+/// after it gives the whole reply.
+async fn cut_at_every_byte(dialect: Dialect) {
+    let recorded = RECORDED.iter().find(|recorded| recorded.dialect == dialect).unwrap();
+    let whole = Answer::stream(recorded.stream);
+    let script = (0..recorded.stream.len()).flat_map(|at| [whole.clone().cut_at(at), whole.clone()]);
+    let server = Server::start(script).await;
+    let patience = Patience { retries: 1, longest_wait: Duration::ZERO, ..PATIENCE };
+    let provider = connect(connection(dialect, &server.url, patience)).unwrap();
+    for at in 0..recorded.stream.len() {
+        let asked = ask_provider(&*provider, Instant::now() + LONG).await;
+        check(&asked.reply.unwrap());
+        let [(why, _)] = &asked.again[..] else { panic!("cut at {at}: {:?}", asked.again) };
+        assert!(why.starts_with(&format!("the connection broke after {at} bytes of the reply: ")), "{why}");
+    }
+    assert_eq!(server.requests().len(), 2 * recorded.stream.len());
+}
+
 /// PROV-03
 #[tokio::test]
-async fn a_stream_cut_at_any_byte_gives_no_reply_and_the_next_try_works() {
-    for recorded in RECORDED {
-        let whole = Answer::stream(recorded.stream);
-        let cuts = 0..recorded.stream.len();
-        let script = cuts.clone().flat_map(|at| [whole.clone().cut_at(at), whole.clone().cut_at(at), whole.clone()]);
-        let server = Server::start(script).await;
-        let once = connect(connection(recorded.dialect, &server.url, PATIENCE)).unwrap();
-        let twice = connection(recorded.dialect, &server.url, Patience { retries: 1, ..PATIENCE });
-        let twice = connect(twice).unwrap();
-        let deadline = Instant::now() + 20 * LONG;
-        // A dialect may say twice that a reply is over; the second time is not waited for.
-        let mut complete = 0;
-        for at in cuts {
-            let first = ask_provider(&*once, deadline).await;
-            match &first.reply {
-                Ok(reply) => {
-                    check(reply);
-                    complete += 1;
-                    check(&ask_provider(&*once, deadline).await.reply.unwrap());
-                    check(&ask_provider(&*once, deadline).await.reply.unwrap());
-                }
-                Err(error) => {
-                    assert_eq!(error.kind, ProviderFailure::Cut, "cut at {at}: {error}");
-                    let second = ask_provider(&*twice, deadline).await;
-                    check(&second.reply.unwrap());
-                    assert_eq!(second.again.len(), 1, "cut at {at}");
-                }
-            }
-        }
-        assert!(complete <= recorded.stream.len() - last_event(recorded.stream), "{complete} cuts gave a reply");
-        assert_eq!(server.requests().len(), 3 * recorded.stream.len());
+async fn a_messages_stream_cut_at_any_byte_gives_nothing_and_the_next_try_works() {
+    cut_at_every_byte(Dialect::Anthropic).await;
+}
+
+/// PROV-03
+#[tokio::test]
+async fn a_chat_stream_cut_at_any_byte_gives_nothing_and_the_next_try_works() {
+    cut_at_every_byte(Dialect::Chat).await;
+}
+
+/// PROV-03
+#[tokio::test]
+async fn a_responses_stream_cut_at_any_byte_gives_nothing_and_the_next_try_works() {
+    cut_at_every_byte(Dialect::Responses).await;
+}
+
+/// PROV-03
+#[tokio::test]
+async fn a_cut_stream_is_typed_and_gives_no_reply() {
+    let script = |recorded: Recorded| vec![Answer::stream(recorded.stream).cut_at(recorded.stream.len() - 1)];
+    for (asked, _) in in_every_dialect(PATIENCE, script).await {
+        assert_eq!(asked.failure().0, ProviderFailure::Cut);
     }
 }
 

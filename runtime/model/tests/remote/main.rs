@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where its own assumptions fail")]
 
+mod aimock;
 mod anthropic;
 mod cuts;
 mod failures;
