@@ -24,6 +24,10 @@ pub fn connect(connection: Connection) -> Result<Box<dyn Provider>, ConnectError
         Dialect::Chat => Box::new(dialect::Chat),
         Dialect::Responses => Box::new(dialect::Responses),
     };
+    // The others would leave the tools out without a word.
+    if connection.tool_mode == ToolMode::Json && connection.dialect != Dialect::Chat {
+        return Err(ConnectError::ToolMode { provider: connection.provider });
+    }
     Ok(Box::new(wire::Remote::new(connection, dialect)?))
 }
 

@@ -8,6 +8,8 @@ mod redact;
 mod refusal;
 mod waits;
 
+use std::net::IpAddr;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use palisade_agent::{Listener, Part, Prompt, Provider, ProviderError, ProviderFailure, Reply};
@@ -40,7 +42,7 @@ pub(crate) struct Remote {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConnectError {
     /// The base URL is none.
-    #[error("the base_url of the provider `{provider}` is not a URL that begins with http:// or https://")]
+    #[error("providers.{provider}.base_url is not a URL that begins with http:// or https://")]
     BaseUrl {
         /// The provider's name.
         provider: String,
@@ -52,6 +54,14 @@ pub enum ConnectError {
         provider: String,
         /// The header's name, or `key`.
         header: String,
+    },
+    /// Only chat completions have a way to call tools by JSON.
+    #[error(
+        "the provider `{provider}` cannot be told of tools by JSON; set providers.{provider}.dialect to `chat`, or leave `tools` out"
+    )]
+    ToolMode {
+        /// The provider's name.
+        provider: String,
     },
     /// No connection can be encrypted here.
     #[error("connections to the provider `{provider}` cannot be encrypted: {reason}")]
@@ -102,22 +112,24 @@ impl Remote {
         let Connection { provider, base_url, .. } = &self.connection;
         match kind {
             ProviderFailure::Unreachable | ProviderFailure::Malformed => {
-                format!("is {} the right base_url for `{provider}`, and is it up?", shown(base_url))
+                format!("is {} up, and the right providers.{provider}.base_url?", shown(base_url))
             }
             ProviderFailure::Unauthorized if self.connection.key.is_none() => {
-                format!("there is no key for `{provider}`; `palisade doctor` tells where one is looked for")
+                format!("there is no key: set providers.{provider}.key_env, and the variable that it names")
             }
             ProviderFailure::Unauthorized => {
-                format!("is the key for `{provider}` right? `palisade doctor` tells where it is taken from")
+                format!("is the key right? `palisade doctor` tells where the one of `{provider}` comes from")
             }
-            ProviderFailure::TimedOut => {
-                "try again later, or allow more time in the timeouts of the provider".to_owned()
-            }
+            ProviderFailure::TimedOut => format!("try again later, or allow more in providers.{provider}.timeouts"),
             ProviderFailure::RateLimited => "try again later, or choose another model".to_owned(),
             ProviderFailure::Broken | ProviderFailure::Cut => "it may work later: try again".to_owned(),
-            ProviderFailure::Rejected => format!("does `{provider}` serve this model, and with these settings?"),
+            ProviderFailure::Rejected => {
+                format!("does `{provider}` have this model, and does it take these settings? see `palisade models`")
+            }
             ProviderFailure::TooLong => "begin a new conversation, or choose a model that can read more".to_owned(),
-            ProviderFailure::TooLarge => "ask for less, or set max_tokens".to_owned(),
+            ProviderFailure::TooLarge => {
+                format!("set max_tokens of the agent, or allow more in providers.{provider}.max_response")
+            }
             ProviderFailure::Exhausted => "choose another model".to_owned(),
         }
     }
@@ -221,10 +233,8 @@ fn client(connection: &Connection, url: &Url) -> Result<Client, ConnectError> {
         // Nothing is encrypted, so no certificates are needed; not every machine has some.
         builder = builder.tls_certs_only([]);
     }
-    let is_here = match url.host_str() {
-        Some(host) => matches!(host, "localhost" | "[::1]") || host.starts_with("127."),
-        None => false,
-    };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
     if is_here {
         builder = builder.no_proxy();
     }

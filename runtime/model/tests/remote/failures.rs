@@ -61,9 +61,10 @@ async fn an_error_says_what_happened_and_what_would_help() {
     ];
     let server = Server::start(script).await;
     for expected in [
-        "mock: test-model: status 401: authentication_error: invalid key; is the key for `mock` right? \
-         `palisade doctor` tells where it is taken from",
-        "mock: test-model: status 404: model 'test-model' not found; does `mock` serve this model, and with these settings?",
+        "mock: test-model: status 401: authentication_error: invalid key; is the key right? \
+         `palisade doctor` tells where the one of `mock` comes from",
+        "mock: test-model: status 404: model 'test-model' not found; does `mock` have this model, \
+         and does it take these settings? see `palisade models`",
         "mock: test-model: status 529: overloaded_error: Overloaded; it may work later: try again",
     ] {
         let asked = ask(connection(RECORDED[0].dialect, &server.url, PATIENCE)).await;
@@ -83,7 +84,10 @@ async fn a_server_that_is_not_there_is_named_without_its_password() {
         let asked = ask(connection).await;
         let (kind, message) = asked.failure();
         assert_eq!((kind, asked.again.len()), (ProviderFailure::Unreachable, 1));
-        assert!(message.contains(&format!("is http://{address}/v1 the right base_url for `mock`")), "{message}");
+        assert!(
+            message.contains(&format!("is http://{address}/v1 up, and the right providers.mock.base_url?")),
+            "{message}"
+        );
         assert!(!message.contains("canary"), "{message}");
     }
 }

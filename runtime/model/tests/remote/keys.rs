@@ -1,7 +1,7 @@
 //! Keys: sent, and never shown.
 
 use palisade_agent::ProviderFailure;
-use palisade_model::{ConnectError, Patience, connect};
+use palisade_model::{ConnectError, Connection, Dialect, Patience, ToolMode, connect};
 
 use crate::recorded::{RECORDED, Recorded};
 use crate::server::Answer;
@@ -63,8 +63,12 @@ async fn what_cannot_be_sent_is_refused_without_being_shown() {
         let mut wrong = fine.clone();
         wrong.headers.insert("x-project".into(), "canary\ncanary".into());
         check(wrong, ConnectError::Header { provider: provider(), header: "x-project".into() });
+        if recorded.dialect != Dialect::Chat {
+            let wrong = Connection { tool_mode: ToolMode::Json, ..fine.clone() };
+            check(wrong, ConnectError::ToolMode { provider: provider() });
+        }
         for base_url in ["", "canary", "ftp://canary", "file:///canary", "127.0.0.1:80/canary"] {
-            let wrong = palisade_model::Connection { base_url: base_url.into(), ..fine.clone() };
+            let wrong = Connection { base_url: base_url.into(), ..fine.clone() };
             check(wrong, ConnectError::BaseUrl { provider: provider() });
         }
     }

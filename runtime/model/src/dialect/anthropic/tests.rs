@@ -1,9 +1,12 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use palisade_agent::{FailureKind, ReplySettings, ToolResult, ToolSpec, Transcript};
+use palisade_agent::{
+    FailureKind, Kept, Part, ProviderFailure, Reply, ReplyEnd, ReplySettings, ToolResult, ToolSpec, Transcript, Usage,
+};
 
 use super::*;
+use crate::dialect::{Fault, Progress};
 use crate::{Dialect, Patience, ToolMode};
 
 fn connection() -> Connection {
@@ -223,6 +226,16 @@ fn names_and_ids_are_mapped_there_and_back() {
     let names: Vec<String> = reply.unwrap().unwrap().calls.into_iter().map(|call| call.tool).collect();
     assert_eq!(names, ["lists.write", "lists_write"]);
     assert_eq!(heard, [r#"Call { tool: "lists.write" }"#, r#"Call { tool: "lists_write" }"#]);
+}
+
+#[test]
+fn a_schema_is_an_object_without_a_choice_at_its_root() {
+    let check = |schema: Value, expected: Value| assert_eq!(input_schema(&schema), expected);
+    check(json!(true), json!({"type": "object"}));
+    check(
+        json!({"properties": {"a": {"anyOf": []}}, "anyOf": []}),
+        json!({"properties": {"a": {"anyOf": []}}, "type": "object"}),
+    );
 }
 
 /// PROV-04
