@@ -40,6 +40,11 @@ impl Provider for Offline {
         Self::NAME
     }
 
+    /// It costs nothing.
+    fn counts_cost(&self) -> bool {
+        true
+    }
+
     async fn reply(&self, prompt: Prompt<'_>, _: &dyn Listener) -> Result<Reply, ProviderError> {
         let seen = Seen::of(prompt.transcript);
         let tools = Tools(prompt.tools);

@@ -149,6 +149,10 @@ impl Provider for Remote {
         self.connection.context_window
     }
 
+    fn counts_cost(&self) -> bool {
+        self.connection.price.is_some()
+    }
+
     async fn reply(&self, prompt: Prompt<'_>, listener: &dyn Listener) -> Result<Reply, ProviderError> {
         let body = Bytes::from(self.dialect.request(&prompt, &self.connection).to_string());
         let mut waits = Waits::new(&self.connection.patience);
