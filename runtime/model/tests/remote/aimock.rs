@@ -173,7 +173,7 @@ async fn nonsense_and_refusals_are_typed_and_leave_the_transcript_as_it_was() {
     let tasks = [("talk nonsense", ProviderFailure::Malformed), ("refuse the key", ProviderFailure::Unauthorized)];
     for (recorded, (task, expected)) in RECORDED.iter().flat_map(|recorded| tasks.map(|task| (recorded, task))) {
         let worked = mock.run(recorded.dialect, task).await;
-        let Err(RunError::Provider(error)) = worked.outcome else { panic!("the provider should have failed") };
+        let Err(RunError::Provider(error)) = &worked.outcome else { panic!("{task}: {:?}", worked.outcome) };
         assert_eq!((error.kind, worked.calls), (expected, 0), "{:?}: {error}", recorded.dialect);
         assert_eq!(worked.transcript.entries().len(), 1);
     }
