@@ -13,6 +13,8 @@ pub(crate) fn failure(status: u16, said: &str) -> ProviderFailure {
         401 | 403 => ProviderFailure::Unauthorized,
         408 | 504 => ProviderFailure::TimedOut,
         413 => ProviderFailure::TooLong,
+        // Said of an account without money, which no wait helps.
+        429 if said.contains("insufficient_quota") => ProviderFailure::Rejected,
         429 => ProviderFailure::RateLimited,
         500.. => ProviderFailure::Broken,
         _ if is_too_long(said) => ProviderFailure::TooLong,
@@ -84,6 +86,7 @@ mod tests {
         check(413, "", ProviderFailure::TooLong);
         check(422, "", ProviderFailure::Rejected);
         check(429, "", ProviderFailure::RateLimited);
+        check(429, "insufficient_quota: check your plan", ProviderFailure::Rejected);
         check(500, "context window", ProviderFailure::Broken);
         check(504, "", ProviderFailure::TimedOut);
         check(529, "", ProviderFailure::Broken);

@@ -89,15 +89,29 @@ async fn line_ends_a_byte_order_mark_and_comments_change_nothing() {
 /// PROV-02, PROV-03
 #[tokio::test]
 async fn garbage_in_the_middle_is_a_failure_that_may_pass() {
-    for garbage in ["data: {\"cut\n\n", "data: nonsense\n\n", "data: \u{0}\n\n"] {
+    let garbage: [&[u8]; 4] = [b"data: {\"cut\n\n", b"data: nonsense\n\n", b"data: \0\n\n", b"data: \xff\n\n"];
+    for garbage in garbage {
         let script = |recorded: Recorded| {
             let middle = last_event(recorded.stream);
-            let broken = [&recorded.stream[..middle], b"\n\n", garbage.as_bytes()].concat();
+            let broken = [&recorded.stream[..middle], b"\n\n", garbage].concat();
             vec![Answer::stream(broken), Answer::stream(recorded.stream)]
         };
         for (asked, server) in in_every_dialect(Patience { retries: 1, ..PATIENCE }, script).await {
             check(&asked.reply.unwrap());
             assert_eq!(server.requests().len(), 2);
         }
+    }
+}
+
+/// PROV-05
+#[tokio::test]
+async fn what_comes_after_the_end_is_not_read() {
+    let script = |recorded: Recorded| {
+        let twice = [recorded.stream, recorded.stream, b"data: nonsense\n\n"].concat();
+        vec![Answer::stream(twice)]
+    };
+    for (asked, server) in in_every_dialect(PATIENCE, script).await {
+        check(&asked.reply.unwrap());
+        assert_eq!(server.requests().len(), 1);
     }
 }
