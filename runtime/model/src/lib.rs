@@ -7,6 +7,7 @@ mod connection;
 mod dialect;
 mod offline;
 mod scripted;
+mod secrets;
 mod wire;
 
 use palisade_agent::Provider;
@@ -14,7 +15,8 @@ use thiserror::Error;
 
 pub use connection::{Connection, Dialect, Patience, Price, ToolMode};
 pub use offline::Offline;
-pub use scripted::{ScriptError, Scripted};
+pub use scripted::{Recording, ScriptError, Scripted};
+pub use secrets::Secrets;
 pub use wire::ConnectError;
 
 /// Gets ready to speak to a model over HTTP. Nothing is sent before the first reply is asked for.
