@@ -6,6 +6,7 @@
 mod connection;
 mod dialect;
 mod offline;
+mod outside;
 mod scripted;
 mod secrets;
 mod wire;
@@ -15,6 +16,10 @@ use thiserror::Error;
 
 pub use connection::{Connection, Dialect, Patience, Price, ToolMode};
 pub use offline::Offline;
+pub use outside::{
+    BadSessionId, CliAgent, Environment, NotAllowed, Outside, OutsideError, OutsideGrant, PermittedExternal,
+    PermittedProgram, Program, SessionId, Unenforceable, UnknownOutsider, suited,
+};
 pub use scripted::{Recording, ScriptError, Scripted};
 pub use secrets::Secrets;
 pub use wire::ConnectError;

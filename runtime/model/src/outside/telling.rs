@@ -1,0 +1,92 @@
+//! Tells a listener what a program does, so that every call it is told of has an end.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use palisade_agent::{Listener, Part};
+use serde_json::Value;
+
+use crate::Secrets;
+
+/// What a listener was told so far.
+pub(super) struct Telling<'a> {
+    listener: &'a dyn Listener,
+    /// What the program was given and may show, such as by printing its variables.
+    secrets: &'a Secrets,
+    /// Calls that have begun and not ended: their names and tools.
+    open: BTreeMap<String, String>,
+    said: Said,
+}
+
+/// What was said last.
+#[derive(PartialEq)]
+enum Said {
+    Nothing,
+    Text,
+    /// A text, and another message began.
+    Paragraph,
+}
+
+/// How many calls may be open at once. A program chooses the number, we pay for the memory.
+const OPEN: usize = 1000;
+
+impl<'a> Telling<'a> {
+    pub(super) fn to(listener: &'a dyn Listener, secrets: &'a Secrets) -> Self {
+        Self { listener, secrets, open: BTreeMap::new(), said: Said::Nothing }
+    }
+
+    /// Most programs are given no keys, and then nothing is copied.
+    fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.secrets.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(self.secrets.remove(text)) }
+    }
+
+    /// Another message begins.
+    pub(super) fn paragraph(&mut self) {
+        if self.said == Said::Text {
+            self.said = Said::Paragraph;
+        }
+    }
+
+    /// More of what it says.
+    pub(super) fn text(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if self.said == Said::Paragraph {
+            self.listener.hear(Part::Text("\n\n"));
+        }
+        self.said = Said::Text;
+        self.listener.hear(Part::Text(&self.clean(text)));
+    }
+
+    /// More of what it thinks.
+    pub(super) fn thinking(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.listener.hear(Part::Thinking(&self.clean(text)));
+        }
+    }
+
+    /// It calls a tool of its own. Told twice, a call is one.
+    pub(super) fn begin(&mut self, id: &str, tool: &str, input: &Value) {
+        if !self.open.contains_key(id) && self.open.len() < OPEN {
+            self.open.insert(id.to_owned(), tool.to_owned());
+            self.listener.hear(Part::ForeignCall { id, tool, input: &self.secrets.remove_from(input) });
+        }
+    }
+
+    /// Such a call is over. One that never began is not told of.
+    pub(super) fn end(&mut self, id: &str, worked: bool, text: &str) {
+        if let Some(tool) = self.open.remove(id) {
+            self.listener.hear(Part::ForeignResult { id, tool: &tool, worked, text: &self.clean(text) });
+        }
+    }
+}
+
+/// The program may end, or be ended, in the middle of a call.
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        for (id, tool) in &self.open {
+            let text = "the program ended before this call did";
+            self.listener.hear(Part::ForeignResult { id, tool, worked: false, text });
+        }
+    }
+}
