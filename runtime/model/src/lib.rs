@@ -5,6 +5,7 @@
 
 mod connection;
 mod dialect;
+mod external;
 mod offline;
 mod outside;
 mod scripted;
@@ -15,6 +16,7 @@ use palisade_agent::Provider;
 use thiserror::Error;
 
 pub use connection::{Connection, Dialect, Patience, Price, ToolMode};
+pub use external::{External, ExternalError};
 pub use offline::Offline;
 pub use outside::{
     BadSessionId, CliAgent, Environment, NotAllowed, Outside, OutsideError, OutsideGrant, PermittedExternal,
