@@ -187,6 +187,14 @@ impl Provider for CliAgent {
         self.model.as_deref().unwrap_or_default()
     }
 
+    fn counts_cost(&self) -> bool {
+        match self.program {
+            Program::Claude => true,
+            // One says nothing of it, the other says nothing costs what it knows no price of.
+            Program::Codex | Program::Pi => false,
+        }
+    }
+
     async fn reply(&self, prompt: Prompt<'_>, listener: &dyn Listener) -> Result<Reply, ProviderError> {
         let late = || Fault {
             kind: ProviderFailure::TimedOut,

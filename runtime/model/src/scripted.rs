@@ -49,6 +49,10 @@ impl Provider for Scripted {
         Self::NAME
     }
 
+    fn counts_cost(&self) -> bool {
+        true
+    }
+
     async fn reply(&self, _: Prompt<'_>, listener: &dyn Listener) -> Result<Reply, ProviderError> {
         let next = self.replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(reply) = next else {

@@ -102,7 +102,7 @@ impl Program {
         // The system takes no longer ones and would only say that the list is too long.
         match arguments.iter().map(String::len).max() {
             Some(length) if length > ARGUMENT_LIMIT => Err(fault(
-                ProviderFailure::TooLong,
+                ProviderFailure::Rejected,
                 format!(
                     "an argument would have {length} bytes and may have {ARGUMENT_LIMIT}; shorten the agent's instructions"
                 ),

@@ -131,6 +131,10 @@ impl Provider for Recording {
         self.provider.context_window()
     }
 
+    fn counts_cost(&self) -> bool {
+        self.provider.counts_cost()
+    }
+
     async fn reply(&self, prompt: Prompt<'_>, listener: &dyn Listener) -> Result<Reply, ProviderError> {
         let reply = self.provider.reply(prompt, listener).await;
         self.record(&reply);

@@ -146,6 +146,6 @@ async fn instructions_that_no_argument_can_hold_are_refused() {
     let mut world = world();
     world.instructions = "x".repeat(200_000);
     let failure = world.failure("hello").await;
-    assert_eq!(failure.kind, ProviderFailure::TooLong);
+    assert_eq!(failure.kind, ProviderFailure::Rejected);
     assert!(failure.message.contains("200000 bytes"), "{failure}");
 }
