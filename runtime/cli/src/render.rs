@@ -2,6 +2,7 @@
 //! else on standard error. What guests, models and files say is made harmless first.
 
 mod line;
+mod markdown;
 mod neutral;
 mod timeline;
 pub(crate) mod words;
