@@ -22,7 +22,7 @@ impl Person {
     /// Somebody, if standard input and standard error are a terminal.
     pub(crate) fn at(terminal: &Terminal) -> Option<Arc<dyn Asker>> {
         let is_there = io::stdin().is_terminal() && io::stderr().is_terminal();
-        is_there.then(|| Arc::new(Self { terminal: *terminal, turn: Mutex::new(()) }) as Arc<dyn Asker>)
+        is_there.then(|| Arc::new(Self { terminal: terminal.clone(), turn: Mutex::new(()) }) as Arc<dyn Asker>)
     }
 }
 
@@ -30,6 +30,7 @@ impl Person {
 impl Asker for Person {
     async fn ask(&self, call: &ToolCall, why: &str) -> Answer {
         let _turn = self.turn.lock().await;
+        let _held = self.terminal.hold();
         let what = format!("{} {}", call.tool, words::arguments(&call.input.to_string()));
         self.terminal.note(&Line::new().add(Style::Caution, "may it? ").add(Style::Bold, &what));
         self.terminal.note(&Line::new().add(Style::Dim, &format!("        {why}")));

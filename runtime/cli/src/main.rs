@@ -2,6 +2,10 @@
 
 mod ask;
 mod assemble;
+mod conversation;
+mod ended;
+mod events;
+mod interrupts;
 mod places;
 mod render;
 mod settings;
@@ -9,6 +13,7 @@ mod traces;
 mod commands {
     //! One file per command.
     pub(crate) mod agents;
+    pub(crate) mod chat;
     pub(crate) mod compile_worker;
     pub(crate) mod doctor;
     pub(crate) mod explain;
@@ -22,7 +27,7 @@ use std::{io, process::ExitCode};
 use clap::{Parser, Subcommand};
 
 use crate::{
-    commands::{agents, compile_worker, doctor, explain, prove, run, tools},
+    commands::{agents, chat, compile_worker, doctor, explain, prove, run, tools},
     render::Terminal,
     settings::Settings,
 };
@@ -39,6 +44,7 @@ const AFTER_HELP: &str = "\
 Examples:
   palisade run explore \"how is a tool call sandboxed?\"
   palisade run explore                  a map of the code base
+  palisade chat explore                 a conversation
   palisade explain explore              what it may do, and why
   palisade prove explore                try to break out of its sandbox
   palisade agents new reviewer          write an agent of your own
@@ -50,11 +56,15 @@ Exit codes:
   1    an error, a failed call, a breach, a failed check
   2    wrong usage
   3    `run`: the budget is spent
+  4    `run`: the model gave no reply
+  5    `run`: the answer does not fit the schema
+  6    `run`: the model went in circles
   130  `run`: cancelled";
 
 #[derive(Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Chat(chat::Arguments),
     #[command(subcommand)]
     Tools(tools::Command),
     Explain(explain::Arguments),
@@ -72,6 +82,9 @@ enum Exit {
     Done,
     Failed,
     Spent,
+    NoReply,
+    Unfit,
+    Circling,
     Cancelled,
 }
 
@@ -81,6 +94,9 @@ impl Exit {
             Self::Done => 0,
             Self::Failed => 1,
             Self::Spent => 3,
+            Self::NoReply => 4,
+            Self::Unfit => 5,
+            Self::Circling => 6,
             Self::Cancelled => 130,
         }
     }
@@ -108,6 +124,7 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
     let settings = Settings::of_this_process()?;
     match command {
         Command::Run(arguments) => run::run(&arguments, &settings, terminal),
+        Command::Chat(arguments) => chat::run(&arguments, &settings, terminal),
         Command::Tools(command) => tools::run(&command, &settings, terminal),
         Command::Explain(arguments) => explain::run(&arguments, &settings, terminal),
         Command::Prove(arguments) => prove::run(&arguments, &settings, terminal),

@@ -30,6 +30,8 @@ pub(crate) struct Settings {
 pub(crate) struct Colours {
     pub(crate) stdout: bool,
     pub(crate) stderr: bool,
+    /// Whether the terminal can do more than print one line after the other.
+    pub(crate) moves: bool,
 }
 
 impl Settings {
@@ -65,9 +67,9 @@ impl Settings {
 
 /// Colours where a person looks, unless `NO_COLOR` is set.
 pub(crate) fn colours() -> Colours {
-    let wanted = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && env::var_os("TERM").is_none_or(|value| value != "dumb");
-    Colours { stdout: wanted && io::stdout().is_terminal(), stderr: wanted && io::stderr().is_terminal() }
+    let moves = env::var_os("TERM").is_none_or(|value| value != "dumb");
+    let wanted = moves && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    Colours { stdout: wanted && io::stdout().is_terminal(), stderr: wanted && io::stderr().is_terminal(), moves }
 }
 
 /// A variable that names a place. The XDG rules say to ignore relative ones, and so do we.

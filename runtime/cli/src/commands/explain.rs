@@ -66,7 +66,8 @@ fn call(text: &str) -> anyhow::Result<(String, Value)> {
     Ok((tool.to_owned(), input))
 }
 
-fn print(explanation: &Explanation, terminal: &Terminal) -> anyhow::Result<()> {
+/// Prints what an agent may do, for people.
+pub(crate) fn print(explanation: &Explanation, terminal: &Terminal) -> anyhow::Result<()> {
     let place = explanation.path.as_deref().unwrap_or("part of this program");
     let title =
         Line::new().add(Style::Bold, &explanation.agent).add(Style::Dim, &format!("  {}, {place}", explanation.source));

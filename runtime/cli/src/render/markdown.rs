@@ -45,26 +45,17 @@ impl Markdown {
 #[derive(Debug, Default)]
 pub(crate) struct Tail(Option<Content>);
 
-/// The most that is looked at for a glance at the end, in bytes: it is looked at several times a second.
-const GLANCE: usize = 8 * 1024;
-
 impl Tail {
     /// How it looks now.
     pub(crate) fn lines(&self, width: usize) -> Vec<Line> {
         match &self.0 {
             None => Vec::new(),
-            Some(Content::Markdown { text, number }) if text.len() <= GLANCE => block::lines(text, *number, width),
-            Some(Content::Markdown { text, .. }) => block::lines(end(text), None, width),
+            Some(Content::Markdown { text, number }) => block::lines(text, *number, width),
             Some(Content::Fence(text) | Content::Code(text) | Content::Row(text)) => {
-                vec![Line::new().verbatim(Style::Code, end(text))]
+                vec![Line::new().verbatim(Style::Code, text)]
             }
         }
     }
-}
-
-fn end(text: &str) -> &str {
-    let from = (text.len().saturating_sub(GLANCE)..=text.len()).find(|at| text.is_char_boundary(*at));
-    &text[from.unwrap_or(0)..]
 }
 
 fn lines(blocks: Vec<Block>, width: usize) -> Vec<Line> {

@@ -17,6 +17,36 @@ pub(crate) fn time(duration: Duration) -> String {
     }
 }
 
+/// A time that is still running: `0.4 s`, `12.3 s`, `3 m 07 s`.
+pub(crate) fn seconds(duration: Duration) -> String {
+    match duration.as_secs() {
+        seconds @ 0..60 => format!("{seconds}.{} s", duration.subsec_millis() / 100),
+        seconds => format!("{} m {:02} s", seconds / 60, seconds % 60),
+    }
+}
+
+/// A number with its thousands apart: `12,345`.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Millionths of a dollar: `$1.25`, `$0.0134`.
+pub(crate) fn dollars(micros: u64) -> String {
+    match micros {
+        0..100 => "less than $0.0001".to_owned(),
+        100..100_000 => format!("$0.{:04}", micros / 100),
+        micros => format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000),
+    }
+}
+
 /// A size in bytes: `812 B`, `3.4 KiB`, `16 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const KIB: u64 = 1 << 10;
@@ -76,6 +106,15 @@ mod tests {
         assert_eq!(times, ["85 µs", "1.2 ms", "14 ms", "1.5 s", "61 s"]);
         let sizes = [812, 3_500, 20_000, 5 << 20, 1 << 30].map(size);
         assert_eq!(sizes, ["812 B", "3.4 KiB", "19 KiB", "5.0 MiB", "1024 MiB"]);
+    }
+
+    #[test]
+    fn running_times_numbers_and_costs_are_short() {
+        let times = [0, 449, 59_999, 60_000, 187_000].map(|millis| seconds(Duration::from_millis(millis)));
+        assert_eq!(times, ["0.0 s", "0.4 s", "59.9 s", "1 m 00 s", "3 m 07 s"]);
+        assert_eq!([7, 999, 1000, 1_234_567].map(thousands), ["7", "999", "1,000", "1,234,567"]);
+        let costs = [99, 100, 13_450, 100_000, 1_259_000].map(dollars);
+        assert_eq!(costs, ["less than $0.0001", "$0.0001", "$0.0134", "$0.10", "$1.25"]);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         Ok((tool, scope)) => {
             // On the sandbox's own thread, so that even a call stuck in the kernel comes back.
             let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-            let report = runtime.block_on(scope.call(&tool, input, call(arguments.json, *terminal)));
+            let report = runtime.block_on(scope.call(&tool, input, call(arguments.json, terminal.clone())));
             (tool, report)
         }
         Err(refusal) => (source.name(), refused(refusal)),

@@ -107,15 +107,16 @@ impl Blocks {
         blocks
     }
 
-    /// What has begun and not ended, as it looks now.
+    /// What has begun and not ended, as it looks now; of a long text the end.
     pub(super) fn tail(&self) -> Option<Content> {
-        let (text, number) = match &self.open {
+        let (begun, number, blanks) = match &self.open {
             Open::Code(_) if self.line.is_empty() => return None,
-            Open::Code(_) => return Some(Content::Code(self.line.clone())),
-            Open::Nothing => (self.line.clone(), None),
-            Open::Text(text) => (format!("{text}{}", self.line), None),
-            Open::Item { text, number, blanks, .. } => (format!("{text}{}{}", "\n".repeat(*blanks), self.line), *number),
+            Open::Code(_) => return Some(Content::Code(end(&self.line).to_owned())),
+            Open::Nothing => ("", None, 0),
+            Open::Text(text) => (text.as_str(), None, 0),
+            Open::Item { text, number, blanks, .. } => (text.as_str(), *number, *blanks),
         };
+        let text = format!("{}{}{}", end(begun), "\n".repeat(blanks.min(2)), end(&self.line));
         (!text.trim().is_empty()).then_some(Content::Markdown { text, number })
     }
 
@@ -216,6 +217,14 @@ impl Blocks {
         self.count = None;
         blocks.push(Block { gap, content });
     }
+}
+
+/// The most that is looked at for a glance at the end, in bytes: it is looked at several times a second.
+const GLANCE: usize = 8 * 1024;
+
+fn end(text: &str) -> &str {
+    let from = (text.len().saturating_sub(GLANCE)..=text.len()).find(|at| text.is_char_boundary(*at));
+    &text[from.unwrap_or(0)..]
 }
 
 impl Fence {
