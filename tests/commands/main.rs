@@ -1,12 +1,17 @@
 //! The program as its users meet it: the real binary, started on throw-away folders.
 
 mod agents;
+mod chat;
 mod doctor;
+mod events;
 mod explain;
+#[path = "../../runtime/cli/src/render/tests/glass.rs"]
+mod glass;
 mod hidden;
 mod prove;
 mod read_only;
 mod real_model;
 mod run;
+mod terminal;
 mod tools;
 mod world;

@@ -63,3 +63,76 @@ impl Watcher for EventLines<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use palisade_agent::{Ending, FailureKind, Spent, Usage};
+
+    use super::*;
+
+    /// One of each.
+    fn samples() -> Vec<Event> {
+        let (text, tool, id) = (|| "text".to_owned(), || "grep".to_owned(), || "1".to_owned());
+        let usage =
+            Usage { input_tokens: 1, output_tokens: 2, cached_tokens: 3, cache_written_tokens: 4, cost_micros: 5 };
+        let finished = |failure, artifact| Event::CallFinished {
+            id: id(),
+            tool: tool(),
+            failure,
+            summary: text(),
+            duration: Duration::from_micros(3),
+            bytes: 4,
+            denials: vec![text()],
+            artifact,
+        };
+        let ended = |ending| Event::RunEnded { ending, steps: 3, usage };
+        let mut samples = vec![
+            Event::RunStarted { agent: text(), provider: text(), model: text() },
+            Event::StepStarted { step: 1 },
+            Event::ReplyText { text: text() },
+            Event::ReplyThinking { text: text() },
+            Event::ReplyCall { tool: tool(), bytes: 256 },
+            Event::ReplyAgain { why: text(), wait: Duration::from_secs(1) },
+            Event::Compacted { entries: 3, before: 9, after: 1 },
+            Event::Noticed { text: text() },
+            Event::ModelReplied { text: text(), calls: 1, usage },
+            Event::CallStarted { id: id(), tool: tool(), input: "{}".to_owned() },
+            Event::CallProgress { id: id(), message: text() },
+            finished(None, Some(text())),
+            ended(Ending::Answered),
+            ended(Ending::Circling),
+            ended(Ending::Cancelled),
+            ended(Ending::Failed(text())),
+            ended(Ending::Unfit(text())),
+        ];
+        let kinds = [
+            FailureKind::UnknownTool,
+            FailureKind::InvalidInput,
+            FailureKind::Denied,
+            FailureKind::Failed,
+            FailureKind::Limit,
+            FailureKind::Crashed,
+            FailureKind::Skipped,
+            FailureKind::Cancelled,
+        ];
+        samples.extend(kinds.map(|kind| finished(Some(kind), None)));
+        let spent = [Spent::Steps, Spent::Tokens, Spent::Calls, Spent::Cost, Spent::Reply, Spent::Time];
+        samples.extend(spent.map(|spent| ended(Ending::Spent(spent))));
+        samples
+    }
+
+    #[test]
+    fn every_event_is_what_the_schema_in_the_docs_says() {
+        let schema: serde_json::Value = serde_json::from_str(include_str!("../../../docs/events.schema.json")).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for event in samples() {
+            let line = serde_json::to_value(Versioned { v: VERSION, event: &event }).unwrap();
+            let faults: Vec<String> = validator.iter_errors(&line).map(|error| error.to_string()).collect();
+            assert!(faults.is_empty(), "{line}: {faults:?}");
+        }
+        let unknown = json!({ "v": 1, "event": "step_started", "step": 1, "more": true });
+        assert!(!validator.is_valid(&unknown), "a field that nobody described would not be found");
+    }
+}

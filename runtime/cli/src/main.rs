@@ -102,6 +102,11 @@ impl Exit {
     }
 }
 
+/// Arguments that do not go together, found after they were parsed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct WrongUsage(&'static str);
+
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
     if let Command::CompileWorker(arguments) = &command {
@@ -115,7 +120,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             terminal.error(&format!("{error:#}"));
-            ExitCode::FAILURE
+            if error.is::<WrongUsage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }

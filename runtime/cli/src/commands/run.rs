@@ -14,7 +14,7 @@ use palisade_catalog::{available, effective};
 use serde_json::Value;
 
 use crate::{
-    Exit,
+    Exit, WrongUsage,
     ask::Person,
     assemble,
     commands::run::bounds::Bounds,
@@ -89,6 +89,9 @@ Exit codes:
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let format = if arguments.json { Format::Json } else { arguments.output_format };
+    if arguments.transcript && format == Format::Text {
+        return Err(WrongUsage("--transcript is printed with JSON: add --json or --output-format stream-json").into());
+    }
     let (workspace, registry) = arguments.lookup.open(settings)?;
     let agent = arguments.bounds.lower(registry.find(&arguments.agent)?);
     let effective = effective(&agent, &available(&registry), &registry);

@@ -1,0 +1,133 @@
+//! `palisade run --output-format`, and what the documents say of it.
+
+use serde_json::{Value, json};
+
+use crate::world::{Ended, World};
+
+fn lines(ended: &Ended) -> Vec<Value> {
+    ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn events(lines: &[Value]) -> Vec<&str> {
+    lines.iter().map(|line| line["event"].as_str().unwrap()).collect()
+}
+
+#[track_caller]
+fn check_against_the_docs(lines: &[Value]) {
+    let schema: Value = serde_json::from_str(include_str!("../../docs/events.schema.json")).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for line in lines {
+        let faults: Vec<String> = validator.iter_errors(line).map(|error| error.to_string()).collect();
+        assert!(faults.is_empty(), "{line}: {faults:?}");
+    }
+}
+
+/// S1
+#[test]
+fn every_line_of_a_run_is_what_the_schema_says() {
+    let world = World::new();
+    for more in [&[][..], &["--transcript"], &["--max-steps", "1"], &["--timeout", "0"]] {
+        let code = if more.len() < 2 { 0 } else { 3 };
+        let arguments = [&["run", "explore", "where are parcels unloaded?", "--output-format", "stream-json"], more];
+        let lines = lines(&world.palisade(&arguments.concat()).with_code(code));
+        check_against_the_docs(&lines);
+        let events = events(&lines);
+        assert_eq!(events.first(), Some(&"started"), "{events:?}");
+        assert_eq!(&events[events.len() - 2..], ["run_ended", "result"], "{events:?}");
+        let count = |name: &str| events.iter().filter(|event| **event == name).count();
+        assert_eq!(count("call_started"), count("call_finished"), "{events:?}");
+    }
+}
+
+#[test]
+fn the_first_line_says_who_works_where() {
+    let world = World::new();
+    let lines = lines(&world.palisade(&["run", "explore", "--output-format", "stream-json"]).with_code(0));
+    let expected = json!({
+        "v": 1,
+        "event": "started",
+        "agent": "explore",
+        "provider": "offline",
+        "model": "",
+        "workspace": world.workspace().canonicalize().unwrap().display().to_string(),
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    assert_eq!(lines[0], expected);
+}
+
+#[test]
+fn the_last_line_is_what_json_prints() {
+    let world = World::new();
+    let stream = world.palisade(&["run", "explore", "parcels", "--output-format", "stream-json"]).with_code(0);
+    let last = lines(&stream).pop().unwrap();
+    for arguments in [&["--json"][..], &["--output-format", "json"]] {
+        let whole = world.palisade(&[&["run", "explore", "parcels"], arguments].concat()).with_code(0).json();
+        assert_eq!(whole, last);
+    }
+    check_against_the_docs(&[last]);
+}
+
+#[test]
+fn text_is_the_default_format() {
+    let world = World::new();
+    let plain = world.palisade(&["run", "explore", "parcels"]).with_code(0);
+    assert_eq!(
+        world.palisade(&["run", "explore", "parcels", "--output-format", "text"]).with_code(0).stdout,
+        plain.stdout
+    );
+    world.palisade(&["run", "explore", "--output-format", "xml"]).with_code(2);
+    world.palisade(&["run", "explore", "--output-format", "json", "--json"]).with_code(2);
+    world.palisade(&["run", "explore", "--transcript"]).with_code(2);
+}
+
+/// The offline model writes no JSON, so it is the one that cannot do it.
+#[test]
+fn an_answer_that_does_not_fit_the_schema_has_an_exit_code_of_its_own() {
+    let world = World::new();
+    let schema = r#"{"type": "object", "required": ["places"]}"#;
+    let ended = world.palisade(&["run", "explore", "parcels", "--json-schema", schema]).with_code(5);
+    assert_eq!(ended.stdout, "");
+    assert!(ended.stderr.contains("the answer does not fit the schema"), "{}", ended.stderr);
+    world.add("schema.json", schema);
+    let file = world.palisade(&["run", "explore", "parcels", "--json-schema", "schema.json", "--json"]).with_code(5);
+    assert_eq!((&file.json()["outcome"], &file.json()["answer"]), (&json!("unfit"), &json!(null)));
+    check_against_the_docs(&[file.json()]);
+}
+
+#[test]
+fn a_schema_that_is_none_is_an_error_before_the_run() {
+    let world = World::new();
+    world.add("broken.json", "{");
+    let check = |schema: &str, expected: &str| {
+        let ended = world.palisade(&["run", "explore", "parcels", "--json-schema", schema]).with_code(1);
+        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("grep"), "{}", ended.stderr);
+    };
+    check("missing.json", "the schema missing.json cannot be read");
+    check("broken.json", "the schema broken.json is not JSON");
+    check(r#"{"type": 7}"#, "not a usable JSON Schema");
+}
+
+#[test]
+fn standard_input_is_added_below_the_task() {
+    let world = World::new();
+    let check = |words: &[&str], input: &str, expected: &str| {
+        let arguments = [&["run", "explore", "--json", "--transcript"], words].concat();
+        let report = world.palisade_reading(&arguments, input).with_code(0).json();
+        assert_eq!(report["transcript"][0]["text"], expected);
+    };
+    check(&["what", "is", "this?", "-"], "fn parcels() {}\n", "what is this?\n\nfn parcels() {}\n");
+    check(&["-", "parcels"], "more\n", "parcels\n\nmore\n");
+    check(&["-"], "parcels\n", "parcels\n");
+    check(&["parcels"], "not read", "parcels");
+}
+
+/// CF-38
+#[test]
+fn a_budget_for_costs_needs_a_price() {
+    let world = World::new();
+    let ended = world.palisade(&["run", "explore", "parcels", "--max-cost", "0.50"]).with_code(1);
+    assert!(ended.stderr.contains("no price is known"), "{}", ended.stderr);
+    let ended = world.palisade(&["run", "explore", "parcels", "--max-cost", "lots"]).with_code(2);
+    assert!(ended.stderr.contains("`lots` is not an amount in dollars, such as 0.50"), "{}", ended.stderr);
+}

@@ -1,0 +1,166 @@
+//! The program on a real pseudo-terminal, which `script` of util-linux makes.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+use crate::{glass::Glass, world::World};
+
+const COLUMNS: usize = 100;
+
+/// The program on a terminal.
+struct Session {
+    child: Child,
+    keys: Option<ChildStdin>,
+    screen: ChildStdout,
+    seen: Vec<u8>,
+}
+
+#[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test starts the program")]
+impl Session {
+    fn start(world: &World, environment: &[(&str, &str)], arguments: &str) -> Self {
+        let program = env!("CARGO_BIN_EXE_palisade");
+        let command = format!("stty cols {COLUMNS} rows 30; exec {program} {arguments}");
+        let mut child = Command::new("script")
+            .args(["--quiet", "--flush", "--return", "--command", &command, "/dev/null"])
+            .current_dir(world.workspace())
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("SHELL", "/bin/sh")
+            .env("TERM", "xterm-256color")
+            .env("HOME", world.home())
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (keys, screen) = (child.stdin.take(), child.stdout.take().unwrap());
+        Self { child, keys, screen, seen: Vec::new() }
+    }
+
+    fn press(&mut self, keys: &str) {
+        let pipe = self.keys.as_mut().unwrap();
+        pipe.write_all(keys.as_bytes()).unwrap();
+        pipe.flush().unwrap();
+    }
+
+    /// Waits until this is on its way to the screen, after what was waited for before.
+    #[track_caller]
+    fn wait_for(&mut self, part: &str) {
+        let from = self.seen.len();
+        let mut buffer = [0; 4096];
+        while !String::from_utf8_lossy(&self.seen[from..]).contains(part) {
+            let count = self.screen.read(&mut buffer).unwrap();
+            assert!(count > 0, "it ended without `{part}`:\n{}", self.raw());
+            self.seen.extend_from_slice(&buffer[..count]);
+        }
+    }
+
+    /// Waits for the end and gives the exit code.
+    fn end(&mut self) -> Option<i32> {
+        self.screen.read_to_end(&mut self.seen).unwrap();
+        self.keys = None;
+        self.child.wait().unwrap().code()
+    }
+
+    fn raw(&self) -> String {
+        String::from_utf8_lossy(&self.seen).into_owned()
+    }
+
+    fn rows(&self) -> String {
+        Glass::after(&self.seen, COLUMNS).join("\n")
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A test that failed must not leave it running; one that did not has waited for its end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_live_line_is_seen_and_leaves_no_trace() {
+    let mut session = Session::start(&World::new(), &[], "run explore 'where are parcels unloaded?'");
+    assert_eq!(session.end(), Some(0), "{}", session.raw());
+    assert!(session.raw().contains("Ctrl-C to stop"), "{}", session.raw());
+    assert!(!session.rows().contains("Ctrl-C to stop"), "{}", session.rows());
+    assert_eq!(session.rows().matches("harbour.rs:4").count(), 1, "printed once: {}", session.rows());
+}
+
+#[test]
+fn markdown_has_styles_on_a_terminal() {
+    let mut session = Session::start(&World::new(), &[], "run explore 'where are parcels unloaded?'");
+    assert_eq!(session.end(), Some(0), "{}", session.raw());
+    assert!(session.raw().contains("\u{1b}[36m"), "code has a colour: {:?}", session.raw());
+    assert!(!session.rows().contains('`'), "{}", session.rows());
+}
+
+#[test]
+fn without_colours_there_still_is_a_live_line() {
+    let mut session = Session::start(&World::new(), &[("NO_COLOR", "1")], "run explore parcels");
+    assert_eq!(session.end(), Some(0), "{}", session.raw());
+    assert!(session.raw().contains("Ctrl-C to stop"), "{}", session.raw());
+    assert!(!session.raw().contains("\u{1b}[36m") && !session.raw().contains("\u{1b}[1m"), "{:?}", session.raw());
+}
+
+#[test]
+fn quiet_and_dumb_terminals_have_no_live_line() {
+    for (environment, arguments) in
+        [(&[][..], "run explore parcels --quiet"), (&[("TERM", "dumb")], "run explore parcels")]
+    {
+        let mut session = Session::start(&World::new(), environment, arguments);
+        assert_eq!(session.end(), Some(0), "{}", session.raw());
+        assert!(!session.raw().contains("Ctrl-C to stop"), "{}", session.raw());
+        assert!(session.rows().contains("harbour.rs"), "{}", session.rows());
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test makes its files")]
+fn one_interrupt_keeps_what_there_is() {
+    let world = World::new();
+    // A search that takes longer than a call may.
+    let file = world.add("pages/0.txt", "All quiet on the river today.\n".repeat(1 << 20));
+    for number in 1..2000 {
+        fs::hard_link(&file, file.with_file_name(format!("{number}.txt"))).unwrap();
+    }
+    let mut session = Session::start(&world, &[], "run explore 'where are parcels unloaded?'");
+    session.wait_for("limit=5000");
+    session.wait_for("running ");
+    session.press("\u{3}");
+    assert_eq!(session.end(), Some(130), "{}", session.raw());
+    let rows = session.rows();
+    assert_eq!(rows.matches("Looking where the words occur.").count(), 1, "{rows}");
+    assert!(rows.contains("error: the run was cancelled"), "{rows}");
+    assert!(!rows.contains("Ctrl-C to stop"), "{rows}");
+}
+
+#[test]
+#[expect(clippy::unwrap_used, reason = "a test that fails")]
+fn a_conversation_is_typed() {
+    let world = World::new();
+    let mut session = Session::start(&world, &[], "chat explore");
+    session.wait_for("explore> ");
+    session.press("where are parcels \\\r");
+    session.press("unloaded?\r");
+    session.wait_for("explore> ");
+    session.press("/usage\r");
+    session.wait_for("explore> ");
+    // What is typed is thrown away once; on an empty line the conversation ends.
+    session.press("nonsense\u{3}");
+    session.wait_for("explore> ");
+    session.press("\u{3}");
+    assert_eq!(session.end(), Some(0), "{}", session.raw());
+    let rows = session.rows();
+    assert!(rows.contains("harbour.rs:4"), "{rows}");
+    assert!(!rows.contains("Ctrl-C to stop"), "{rows}");
+    let history = world.home().join(".local/share/palisade/chat-history");
+    assert_eq!(history.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let folder = history.parent().unwrap().metadata().unwrap();
+    assert_eq!(folder.permissions().mode() & 0o777, 0o700);
+}
