@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::{
+    artifacts::Shelf,
     assemble::Assembly,
     interrupts::Interrupts,
     render::{Line, Style, Terminal, words},
@@ -63,6 +64,10 @@ impl<'a> Conversation<'a> {
         let toolbox = match asker.filter(|_| !never) {
             Some(asker) => equipped.toolbox.asking(asker),
             None => equipped.toolbox,
+        };
+        let toolbox = match &settings.data {
+            Some(data) => toolbox.keeping(Arc::new(Shelf::below(data))),
+            None => toolbox,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let interrupts = Interrupts::listen(&runtime, terminal)?;

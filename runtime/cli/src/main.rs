@@ -1,5 +1,6 @@
 //! `palisade`: reads the arguments, calls one command, and turns what it says into an exit code.
 
+mod artifacts;
 mod ask;
 mod assemble;
 mod conversation;
