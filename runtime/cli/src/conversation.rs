@@ -3,7 +3,9 @@
 
 use std::{mem, path::PathBuf, sync::Arc};
 
-use palisade_agent::{Asker, Outcome, PermissionMode, Provider, Run, RunError, Toolbox, Transcript, Usage, Watcher};
+use palisade_agent::{
+    Asker, Cancellation, Outcome, PermissionMode, Provider, Run, RunError, Toolbox, Transcript, Usage, Watcher,
+};
 use palisade_catalog::{Effective, Registry, surroundings};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -86,9 +88,13 @@ impl<'a> Conversation<'a> {
         })
     }
 
-    /// One run, which Ctrl-C ends. What was said before is known in it.
-    pub(crate) fn ask(&mut self, task: &str, watcher: &dyn Watcher) -> anyhow::Result<Asked> {
-        let cancellation = self.interrupts.begin();
+    /// One run. What was said before is known in it.
+    pub(crate) fn ask(
+        &mut self,
+        task: &str,
+        watcher: &dyn Watcher,
+        cancellation: Cancellation,
+    ) -> anyhow::Result<Asked> {
         let transcript = mem::take(&mut self.transcript);
         let agent = &self.effective.agent;
         let mut run = Run::new(agent, self.provider.as_ref(), &self.toolbox, watcher, cancellation, transcript)

@@ -103,7 +103,7 @@ impl Terminal {
 
     /// How wide a page of text is on standard output.
     fn page(&self) -> usize {
-        self.out.width().unwrap_or(80)
+        self.out.size().map_or(80, |size| size.columns.max(20))
     }
 
     /// Prints one line on standard error, whole.

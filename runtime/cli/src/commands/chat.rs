@@ -104,7 +104,7 @@ impl Chat<'_> {
         let started = Instant::now();
         let timeline = Timeline::speaking(self.terminal);
         let lively = self.terminal.lively();
-        let outcome = self.conversation.ask(message, &timeline)?;
+        let outcome = self.conversation.ask(message, &timeline, self.conversation.interrupts.begin())?;
         drop(lively);
         let ended = Ended::new(outcome, &timeline, &self.conversation.transcript, started.elapsed());
         if timeline.spoke() {

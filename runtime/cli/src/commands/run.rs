@@ -114,19 +114,21 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         (false, Format::Text) => Timeline::speaking(terminal),
         (false, Format::Json | Format::StreamJson) => Timeline::on(terminal, 0),
     };
+    let cancellation = conversation.interrupts.begin();
     // Whoever has read the first line can count on Ctrl-C.
     if !arguments.quiet {
         terminal.note(&conversation.header());
     }
     let lively = (!arguments.quiet).then(|| terminal.lively()).flatten();
     let outcome = match format {
-        Format::Text | Format::Json => conversation.ask(&task, &timeline)?,
+        Format::Text | Format::Json => conversation.ask(&task, &timeline, cancellation)?,
         Format::StreamJson => {
             let lines = EventLines::begin(terminal, &conversation)?;
-            let outcome = conversation.ask(&task, &|event: Event| {
+            let both = |event: Event| {
                 lines.watch(event.clone());
                 timeline.watch(event);
-            })?;
+            };
+            let outcome = conversation.ask(&task, &both, cancellation)?;
             lines.end()?;
             outcome
         }

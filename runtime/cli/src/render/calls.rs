@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use palisade_agent::FailureKind;
+use unicode_width::UnicodeWidthStr as _;
 
 use crate::render::{Line, Style, line::cut, neutral::neutral_line, words};
 
@@ -98,7 +99,7 @@ impl Place {
 impl Ended<'_> {
     /// `grep    pattern=call path=src   12 ms  3.4 KiB`
     pub(super) fn line(&self, margin: Line, width: Option<usize>) -> Line {
-        let used = margin.width() + NAME + 26;
+        let used = margin.width() + self.tool.width().max(NAME) + 26;
         let room = width.map_or(INPUT, |width| width.saturating_sub(used).clamp(20, INPUT));
         let input = cut(&neutral_line(&words::arguments(self.input)), room);
         let column = if width.is_some() { room } else { PLAIN_INPUT };
