@@ -5,6 +5,7 @@
 
 mod connection;
 mod dialect;
+mod directory;
 mod external;
 mod offline;
 mod outside;
@@ -12,10 +13,16 @@ mod scripted;
 mod secrets;
 mod wire;
 
+use std::time::Duration;
+
 use palisade_agent::Provider;
 use thiserror::Error;
 
 pub use connection::{Connection, Dialect, Patience, Price, ToolMode};
+pub use directory::{
+    Asker, Choice, Directory, Headers, KeySource, KnownProvider, ModelSettings, OUTSIDE, ProviderSettings, Route,
+    Target, UnknownModel,
+};
 pub use external::{External, ExternalError};
 pub use offline::Offline;
 pub use outside::{
@@ -24,20 +31,29 @@ pub use outside::{
 };
 pub use scripted::{Recording, ScriptError, Scripted};
 pub use secrets::Secrets;
-pub use wire::ConnectError;
+pub use wire::{ConnectError, Probed};
 
 /// Gets ready to speak to a model over HTTP. Nothing is sent before the first reply is asked for.
 pub fn connect(connection: Connection) -> Result<Box<dyn Provider>, ConnectError> {
-    let dialect: Box<dyn dialect::Speak> = match connection.dialect {
-        Dialect::Anthropic => Box::new(dialect::Anthropic),
-        Dialect::Chat => Box::new(dialect::Chat),
-        Dialect::Responses => Box::new(dialect::Responses),
-    };
     // The others would leave the tools out without a word.
     if connection.tool_mode == ToolMode::Json && connection.dialect != Dialect::Chat {
         return Err(ConnectError::ToolMode { provider: connection.provider });
     }
+    let dialect = speak(connection.dialect);
     Ok(Box::new(wire::Remote::new(connection, dialect)?))
+}
+
+/// Asks a server whether it is there and takes the key, without using a model.
+pub async fn probe(connection: &Connection, time: Duration) -> Result<Probed, ConnectError> {
+    wire::probe(connection, speak(connection.dialect).as_ref(), time).await
+}
+
+fn speak(dialect: Dialect) -> Box<dyn dialect::Speak> {
+    match dialect {
+        Dialect::Anthropic => Box::new(dialect::Anthropic),
+        Dialect::Chat => Box::new(dialect::Chat),
+        Dialect::Responses => Box::new(dialect::Responses),
+    }
 }
 
 /// Gives the provider of that name that needs no connection; without a name, the offline one.

@@ -4,6 +4,7 @@
 
 mod events;
 mod exchange;
+mod probe;
 mod redact;
 mod refusal;
 mod waits;
@@ -22,6 +23,8 @@ use tokio::time::Instant;
 use crate::Connection;
 use crate::dialect::Speak;
 
+pub use probe::Probed;
+pub(crate) use probe::probe;
 pub(crate) use refusal::is_too_long;
 
 use exchange::{Exchange, Failed};
