@@ -46,6 +46,8 @@ pub use config::{Config, ConfigSettings, parse_config};
 pub use manifest::{Manifest, ManifestAgent, ManifestTool, parse_manifest};
 pub use notice::{Notice, Rejected, Severity};
 pub use plugin_agent::parse_plugin_agent;
+pub use suggest::nearest;
+pub use units::{read_size, read_time, write_size, write_time};
 pub use write::{to_markdown, to_yaml};
 
 /// The longest file that is read at all. An agent is a page of text; what is longer is a mistake or

@@ -197,7 +197,7 @@ fn without_effect(agent: &Agent) -> Vec<String> {
     let said = [
         ("skills", !agent.skills.is_empty() || !agent.skill_lists.is_empty()),
         ("tool_exposure", agent.exposure != Exposure::Tools),
-        ("type", agent.runtime != Runtime::Unsaid),
+        ("type", matches!(agent.runtime, Runtime::External { .. })),
     ];
     let unheard = said.into_iter().filter(|(_, is_said)| *is_said);
     unheard.map(|(field, _)| format!("`{field}` is kept, but has no effect in this version")).collect()

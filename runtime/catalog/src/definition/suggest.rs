@@ -2,7 +2,7 @@
 
 /// The word nearest to a misspelt one, if it is near enough to be meant: one slip in a short word,
 /// two in a longer one.
-pub(super) fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let most = if word.chars().count() < 8 { 1 } else { 2 };
     known
         .into_iter()

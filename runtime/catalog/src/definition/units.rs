@@ -31,7 +31,7 @@ const TIMES: &Units = &[
 pub(super) fn size(item: &Item<'_>) -> Option<u64> {
     let bytes = match &item.node.content {
         Content::Int(int) => u64::try_from(*int).ok(),
-        Content::Text(text) => parse(text, "b", SIZES).and_then(|bytes| u64::try_from(bytes).ok()),
+        Content::Text(text) => read_size(text),
         _ => None,
     };
     if bytes.is_none() {
@@ -45,10 +45,7 @@ pub(super) fn time(item: &Item<'_>) -> Option<Duration> {
     let time = match &item.node.content {
         Content::Int(int) => u64::try_from(*int).ok().map(Duration::from_secs),
         Content::Float(float) => Duration::try_from_secs_f64(*float).ok(),
-        Content::Text(text) => parse(text, "s", TIMES).and_then(|nanos| {
-            let seconds = u64::try_from(nanos / 1_000_000_000).ok()?;
-            Some(Duration::new(seconds, u32::try_from(nanos % 1_000_000_000).ok()?))
-        }),
+        Content::Text(text) => read_time(text),
         _ => None,
     };
     let time = time.filter(|time| !time.is_zero());
@@ -86,15 +83,28 @@ pub(super) fn write_dollars(micros: u64) -> f64 {
     micros as f64 / MICROS
 }
 
+/// Reads `64MiB` or a bare number of bytes.
+pub fn read_size(text: &str) -> Option<u64> {
+    parse(text, "b", SIZES).and_then(|bytes| u64::try_from(bytes).ok())
+}
+
+/// Reads `30s`, `5m` or a bare number of seconds; nothing but a time above zero.
+pub fn read_time(text: &str) -> Option<Duration> {
+    let nanos = parse(text, "s", TIMES)?;
+    let seconds = u64::try_from(nanos / 1_000_000_000).ok()?;
+    let time = Duration::new(seconds, u32::try_from(nanos % 1_000_000_000).ok()?);
+    (!time.is_zero()).then_some(time)
+}
+
 /// The shortest exact way to write a size.
-pub(super) fn write_size(bytes: u64) -> String {
+pub fn write_size(bytes: u64) -> String {
     let exact = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let exact = exact.into_iter().find(|(_, shift)| bytes > 0 && bytes.is_multiple_of(1 << shift));
     exact.map_or_else(|| bytes.to_string(), |(unit, shift)| format!("{}{unit}", bytes >> shift))
 }
 
 /// The shortest exact way to write a time.
-pub(super) fn write_time(time: Duration) -> String {
+pub fn write_time(time: Duration) -> String {
     let nanos = time.as_nanos();
     let exact = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
     let exact = exact.into_iter().find(|(_, worth)| nanos.is_multiple_of(*worth));
