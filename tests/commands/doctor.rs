@@ -35,3 +35,53 @@ fn the_compile_worker_compiles_and_nothing_else() {
     assert_eq!(ended.stdout, "");
     assert!(ended.stderr.contains("not a WebAssembly component"), "{}", ended.stderr);
 }
+
+fn check<'a>(report: &'a serde_json::Value, name: &str, part: &str) -> &'a serde_json::Value {
+    let checks = report["checks"].as_array().unwrap();
+    let found = checks.iter().find(|check| check["name"] == name && check["found"].as_str().unwrap().contains(part));
+    found.unwrap_or_else(|| panic!("no {name} with {part} in {report:#}"))
+}
+
+#[test]
+fn the_configuration_is_examined_with_places() {
+    let world = World::empty();
+    let file = world.configure("model = \"offline\"\n[budgte]\nsteps = 3\n");
+    let report = world.palisade(&["doctor", "--json"]).with_code(1).json();
+    let wrong = check(&report, "config", &format!("{file}:2:2: there is no setting `budgte`"));
+    assert_eq!((&wrong["health"], &wrong["remedy"]), (&"fail".into(), &"did you mean `budget`?".into()));
+    check(&report, "config", "operator: ");
+    check(&report, "config", "project: ");
+    assert!(check(&report, "config", "user: ")["found"].as_str().unwrap().ends_with("config.toml (read)"));
+}
+
+#[test]
+fn a_provider_that_does_not_answer_and_a_key_that_is_missing_fail() {
+    let world = World::empty();
+    world.configure("model = \"ollama:qwen3\"\n[providers.ollama]\nbase_url = \"http://127.0.0.1:1/v1\"\n");
+    let report = world.palisade(&["doctor", "--json"]).with_code(1).json();
+    assert_eq!(check(&report, "provider", "http://127.0.0.1:1/v1 does not answer: ")["health"], "fail");
+    let report = world.palisade(&["doctor", "--json", "--offline"]).with_code(0).json();
+    check(&report, "provider", "was not asked (--offline)");
+    check(&report, "model", "ollama:qwen3 (user ");
+
+    world.configure("model = \"anthropic:claude-sonnet-4-5\"\n");
+    let report = world.palisade(&["doctor", "--json", "--offline"]).with_code(1).json();
+    assert_eq!(check(&report, "key", "the variable ANTHROPIC_API_KEY is not set")["health"], "fail");
+    let variables = [("ANTHROPIC_API_KEY", "sk-canary-1234")];
+    let ended = world.palisade_with(&variables, &["doctor", "--json", "--offline"]).with_code(0);
+    check(&ended.json(), "key", "present, from the variable ANTHROPIC_API_KEY");
+    check(&ended.json(), "keys", "ANTHROPIC_API_KEY is set, OPENAI_API_KEY is not set");
+    assert!(!ended.stdout.contains("canary"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_key_that_a_program_prints_is_used_by_the_doctor_and_not_shown() {
+    let world = World::empty();
+    world.configure(
+        "model = \"mine:x\"\n[providers.mine]\nbase_url = \"http://127.0.0.1:1/v1\"\n\
+         key_command = [\"printf\", \"sk-%s\", \"canary\"]\n",
+    );
+    let ended = world.palisade(&["doctor", "--json", "--offline"]).with_code(0);
+    check(&ended.json(), "key", "present, from the command printf");
+    assert!(!ended.stdout.contains("sk-canary"), "{}", ended.stdout);
+}

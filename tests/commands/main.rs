@@ -2,16 +2,19 @@
 
 mod agents;
 mod chat;
+mod config;
 mod doctor;
 mod events;
 mod explain;
 #[path = "../../runtime/cli/src/render/tests/glass.rs"]
 mod glass;
 mod hidden;
+mod model;
 mod prove;
 mod read_only;
 mod real_model;
 mod run;
+mod shell;
 mod terminal;
 mod tools;
 mod world;

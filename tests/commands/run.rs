@@ -86,7 +86,10 @@ fn unknown_names_are_answered_with_the_known_ones() {
         "error: there is no agent `exploer`; there are explore, general, plan, review, verification\n"
     );
     let ended = world.palisade(&["run", "explore", "--model", "gpt"]).with_code(1);
-    assert_eq!(ended.stderr, "error: there is no model provider `gpt` in this version; there is: offline\n");
+    assert_eq!(
+        ended.stderr,
+        "error: there is no model `gpt`: write `provider:model`, or give it a name with [models.gpt]\n"
+    );
     world.palisade(&["run"]).with_code(2);
     world.palisade(&["run", "explore", "--no-such-flag"]).with_code(2);
 }

@@ -98,18 +98,57 @@ impl World {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
     }
 
+    /// The user's configuration; gives its path.
+    pub(crate) fn configure(&self, text: &str) -> String {
+        self.add_at_home(".config/palisade/config.toml", text)
+    }
+
+    /// The operator's.
+    pub(crate) fn configure_operator(&self, text: &str) {
+        fs::write(self.operator_config(), text).unwrap();
+    }
+
+    /// An agent of the user's.
+    pub(crate) fn add_agent(&self, name: &str, text: &str) {
+        self.add_at_home(&format!(".config/palisade/agents/{name}.md"), text);
+    }
+
+    fn add_at_home(&self, path: &str, text: &str) -> String {
+        let path = self.home().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    fn operator_config(&self) -> PathBuf {
+        self.folder.path().join("operator.toml")
+    }
+
     /// Starts the program in the workspace.
     pub(crate) fn palisade(&self, arguments: &[&str]) -> Ended {
-        self.palisade_reading(arguments, "")
+        self.start(&[], arguments, "")
     }
 
     /// The same, with something on standard input.
     pub(crate) fn palisade_reading(&self, arguments: &[&str], input: &str) -> Ended {
+        self.start(&[], arguments, input)
+    }
+
+    /// The same, with variables.
+    pub(crate) fn palisade_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ended {
+        self.start(variables, arguments, "")
+    }
+
+    fn start(&self, variables: &[(&str, &str)], arguments: &[&str], input: &str) -> Ended {
         let mut child = Command::new(env!("CARGO_BIN_EXE_palisade"))
             .args(arguments)
             .current_dir(self.workspace())
             .env_clear()
             .env("HOME", self.home())
+            // Programs that print keys are looked for there.
+            .env("PATH", "/usr/bin:/bin")
+            .env("PALISADE_OPERATOR_CONFIG", self.operator_config())
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -6,9 +6,10 @@ use std::{cell::OnceCell, path::Path};
 use anyhow::{Context as _, bail};
 use palisade_agent::Provider;
 use palisade_catalog::{Effective, Equipped, Missing};
+use palisade_model::{Offline, Scripted, Target};
 use palisade_sandbox::{ArtifactCache, Compiler, Engine, LinkRefusal, Workspace};
 
-use crate::{render::Terminal, settings::Settings};
+use crate::{choose, render::Terminal, settings::Settings};
 
 /// What a command works with.
 pub(crate) struct Assembly<'a> {
@@ -57,6 +58,18 @@ pub(crate) fn cache(settings: &Settings) -> anyhow::Result<ArtifactCache> {
 }
 
 /// The model that an agent speaks to.
-pub(crate) fn provider(name: &str) -> anyhow::Result<Box<dyn Provider>> {
-    Ok(palisade_model::built_in(Some(name))?)
+pub(crate) fn provider(target: Target) -> anyhow::Result<Box<dyn Provider>> {
+    match target {
+        Target::Offline => Ok(Box::new(Offline)),
+        Target::Scripted(file) => Ok(Box::new(scripted(&file)?)),
+        Target::Outside { program, .. } => bail!("`{program}` cannot be started by this version"),
+        Target::Server(route) => Ok(palisade_model::connect(choose::connection(*route)?)?),
+    }
+}
+
+/// Replies from a file that the person who starts the program has named.
+#[expect(clippy::disallowed_methods, reason = "a file that was named on the command line")]
+fn scripted(file: &str) -> anyhow::Result<Scripted> {
+    let script = std::fs::read_to_string(file).with_context(|| format!("the script {file} cannot be read"))?;
+    Scripted::parse(&script).with_context(|| format!("the script {file}"))
 }

@@ -3,6 +3,8 @@
 mod artifacts;
 mod ask;
 mod assemble;
+mod choose;
+mod config;
 mod conversation;
 mod ended;
 mod events;
@@ -16,8 +18,12 @@ mod commands {
     pub(crate) mod agents;
     pub(crate) mod chat;
     pub(crate) mod compile_worker;
+    pub(crate) mod completions;
+    pub(crate) mod config;
     pub(crate) mod doctor;
     pub(crate) mod explain;
+    pub(crate) mod man;
+    pub(crate) mod models;
     pub(crate) mod prove;
     pub(crate) mod run;
     pub(crate) mod tools;
@@ -25,10 +31,13 @@ mod commands {
 
 use std::{io, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::{
-    commands::{agents, chat, compile_worker, doctor, explain, prove, run, tools},
+    commands::{
+        agents, chat, compile_worker, completions, config as config_command, doctor, explain, man, models, prove, run,
+        tools,
+    },
     render::Terminal,
     settings::Settings,
 };
@@ -50,6 +59,7 @@ Examples:
   palisade prove explore                try to break out of its sandbox
   palisade agents new reviewer          write an agent of your own
   palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
+  palisade models                       which models there are
   palisade doctor                       does it work on this machine?
 
 Exit codes:
@@ -73,6 +83,11 @@ enum Command {
     Doctor(doctor::Arguments),
     #[command(subcommand)]
     Agents(agents::Command),
+    Models(models::Arguments),
+    #[command(subcommand)]
+    Config(config_command::Command),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
     #[command(hide = true)]
     CompileWorker(compile_worker::Arguments),
 }
@@ -109,6 +124,8 @@ impl Exit {
 struct WrongUsage(&'static str);
 
 fn main() -> ExitCode {
+    // A shell that wants to know what can follow is answered here, and the program ends.
+    completions::answer(Arguments::command);
     let command = Arguments::parse().command;
     if let Command::CompileWorker(arguments) = &command {
         // The worker gets hostile bytes, so it is given nothing else.
@@ -136,6 +153,10 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Prove(arguments) => prove::run(&arguments, &settings, terminal),
         Command::Doctor(arguments) => doctor::run(&arguments, &settings, terminal),
         Command::Agents(command) => agents::run(&command, &settings, terminal),
+        Command::Models(arguments) => models::run(&arguments, &settings, terminal),
+        Command::Config(command) => config_command::run(&command, &settings, terminal),
+        Command::Completions(arguments) => completions::run(&arguments, terminal),
+        Command::Man(arguments) => man::run(&arguments, Arguments::command(), terminal),
         // `main` has dealt with it.
         Command::CompileWorker(_) => Ok(Exit::Done),
     }
@@ -147,8 +168,6 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

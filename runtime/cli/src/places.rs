@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use palisade_catalog::{BuiltIn, Places, Registry};
 
-use crate::settings::Settings;
+use crate::{
+    config::{Config, Sources},
+    settings::Settings,
+};
 
 /// Where agents are looked for.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -16,7 +19,7 @@ pub(crate) struct Lookup {
     /// Look for agents in this folder, too; may be given several times, the last one wins.
     #[arg(long, value_name = "DIR")]
     agents_dir: Vec<PathBuf>,
-    /// Read this configuration file instead of the user's.
+    /// Read this configuration file instead of the user's: agents from JSON, settings from TOML.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Look for plugins in this folder instead of the user's.
@@ -43,6 +46,19 @@ impl Lookup {
         Registry::load(&self.places(settings, workspace), &core).context("the agents cannot be loaded")
     }
 
+    /// The configuration for a workspace; `model` of the file with agents counts as the user's.
+    pub(crate) fn config(&self, settings: &Settings, workspace: &Path, registry: &Registry) -> Config {
+        let mut sources = Sources::of(settings, Some(workspace));
+        match &self.config {
+            Some(file) if is_toml(file) => sources.user = Some(file.clone()),
+            _ => {
+                let file = self.places(settings, workspace).config;
+                sources.json_model = registry.settings().model.as_ref().map(ToString::to_string).zip(file);
+            }
+        }
+        Config::load(&sources)
+    }
+
     pub(crate) fn places(&self, settings: &Settings, workspace: &Path) -> Places {
         let below = |folder: &Option<PathBuf>, names: &[&str]| -> Vec<PathBuf> {
             folder.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect()
@@ -52,7 +68,11 @@ impl Lookup {
         // A file that was named must be there; the user's own may be missing.
         let own_config = settings.config.as_ref().map(|folder| folder.join("config.json"));
         Places {
-            config: self.config.clone().or_else(|| own_config.filter(|file| file.exists())),
+            config: self
+                .config
+                .clone()
+                .filter(|file| !is_toml(file))
+                .or_else(|| own_config.filter(|file| file.exists())),
             user,
             home: settings.home.clone(),
             workspace: Some(workspace.to_owned()),
@@ -62,4 +82,8 @@ impl Lookup {
             trust: settings.data.as_ref().map(|data| data.join("trust.json")),
         }
     }
+}
+
+fn is_toml(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "toml")
 }

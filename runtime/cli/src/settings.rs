@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the one file that reads the environment")]
 
 use std::{
+    collections::BTreeMap,
     env,
     io::{self, IsTerminal as _},
     path::{Path, PathBuf},
@@ -18,6 +19,10 @@ pub(crate) struct Settings {
     pub(crate) data: Option<PathBuf>,
     /// The user's own settings and agents.
     pub(crate) config: Option<PathBuf>,
+    /// The operator's configuration.
+    pub(crate) operator_config: PathBuf,
+    /// The variables that begin with `PALISADE_`.
+    pub(crate) variables: BTreeMap<String, String>,
     /// The user's home.
     pub(crate) home: Option<PathBuf>,
     /// This program, which also is the compile worker.
@@ -35,6 +40,15 @@ pub(crate) struct Colours {
 }
 
 impl Settings {
+    /// The variables that say where things are; others override the configuration.
+    pub(crate) const VARIABLES: [&str; 5] = [
+        "PALISADE_CACHE_DIR",
+        "PALISADE_DATA_DIR",
+        "PALISADE_CONFIG_DIR",
+        "PALISADE_OPERATOR_CONFIG",
+        "PALISADE_COMPLETE",
+    ];
+
     /// Reads the environment.
     pub(crate) fn of_this_process() -> anyhow::Result<Self> {
         let home = absolute("HOME");
@@ -43,7 +57,13 @@ impl Settings {
             let shared = absolute(standard).or_else(|| below_home(default)).map(|folder| folder.join("palisade"));
             absolute(own).or(shared)
         };
+        let operator = env::var_os("PALISADE_OPERATOR_CONFIG").map(PathBuf::from);
+        if operator.as_ref().is_some_and(|path| !path.is_absolute()) {
+            bail!("PALISADE_OPERATOR_CONFIG is no absolute path");
+        }
         Ok(Self {
+            operator_config: operator.unwrap_or_else(|| PathBuf::from("/etc/palisade/config.toml")),
+            variables: own_variables(),
             cache: place("PALISADE_CACHE_DIR", "XDG_CACHE_HOME", ".cache"),
             data: place("PALISADE_DATA_DIR", "XDG_DATA_HOME", ".local/share"),
             config: place("PALISADE_CONFIG_DIR", "XDG_CONFIG_HOME", ".config"),
@@ -70,6 +90,18 @@ pub(crate) fn colours() -> Colours {
     let moves = env::var_os("TERM").is_none_or(|value| value != "dumb");
     let wanted = moves && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     Colours { stdout: wanted && io::stdout().is_terminal(), stderr: wanted && io::stderr().is_terminal(), moves }
+}
+
+/// The value of a variable that holds a key; none if it is empty.
+pub(crate) fn secret(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+fn own_variables() -> BTreeMap<String, String> {
+    let readable = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
+    };
+    env::vars_os().filter_map(readable).filter(|(name, _)| name.starts_with("PALISADE_")).collect()
 }
 
 /// A variable that names a place. The XDG rules say to ignore relative ones, and so do we.

@@ -10,10 +10,13 @@ use palisade_catalog::{Registry, available, effective};
 use crate::{
     Exit,
     ask::Person,
-    assemble,
-    commands::chat::{
-        input::{Input, Next},
-        slash::Slash,
+    assemble, choose,
+    commands::{
+        chat::{
+            input::{Input, Next},
+            slash::Slash,
+        },
+        completions as complete,
     },
     conversation::{Conversation, Topic},
     ended::Ended,
@@ -31,13 +34,13 @@ use crate::{
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     /// The agent's name; `palisade agents list` shows them.
-    #[arg(default_value = "general")]
+    #[arg(default_value = "general", add = complete::agents())]
     agent: String,
     #[command(flatten)]
     lookup: Lookup,
-    /// The model provider.
-    #[arg(long, value_name = "NAME", default_value = "offline")]
-    model: String,
+    /// The model: a configured name, `provider:model`, `offline` or `scripted:FILE` [default: the agent's].
+    #[arg(long, value_name = "NAME", add = complete::models())]
+    model: Option<String>,
 }
 
 const AFTER_HELP: &str = "\
@@ -51,9 +54,13 @@ Exit codes: as those of `palisade run`, for the last message";
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let (workspace, registry) = arguments.lookup.open(settings)?;
-    let agent = registry.find(&arguments.agent)?.clone();
+    let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
+    let agent = config.budgeted(registry.find(&arguments.agent)?);
     let effective = effective(&agent, &available(&registry), &registry);
-    let provider = assemble::provider(&arguments.model)?;
+    let choice = choose::choose(arguments.model.as_deref(), &agent, &config)?;
+    let provider = assemble::provider(choice.target)?;
+    config.warn(terminal);
+    choice.warning.iter().for_each(|warning| terminal.warning(warning));
     effective.warnings.iter().for_each(|warning| terminal.warning(warning));
     let asker = Person::at(terminal);
     let topic = Topic { registry: &registry, effective, provider, workspace, asker, expected: None };

@@ -1,5 +1,8 @@
 //! `palisade doctor`: whether it works on this machine, and what to do if not.
 
+mod kernel;
+mod model;
+
 use std::{
     path::Path,
     time::{Duration, Instant},
@@ -12,6 +15,7 @@ use serde_json::json;
 
 use crate::{
     Exit, assemble,
+    places::Lookup,
     render::{Line, Style, Terminal, words},
     settings::Settings,
 };
@@ -20,6 +24,11 @@ use crate::{
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 it works, maybe with warnings, 1 something fails")]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    lookup: Lookup,
+    /// Do not ask the provider of the configured model whether it is there.
+    #[arg(long)]
+    offline: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -33,7 +42,7 @@ struct Check {
     found: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    remedy: Option<&'static str>,
+    remedy: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -49,17 +58,21 @@ impl Check {
         Self { name, health: Health::Ok, found: found.into(), remedy: None }
     }
 
-    fn warn(name: &'static str, found: impl Into<String>, remedy: &'static str) -> Self {
-        Self { name, health: Health::Warn, found: found.into(), remedy: Some(remedy) }
+    fn warn(name: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { name, health: Health::Warn, found: found.into(), remedy: Some(remedy.into()) }
     }
 
-    fn fail(name: &'static str, found: impl Into<String>, remedy: &'static str) -> Self {
-        Self { name, health: Health::Fail, found: found.into(), remedy: Some(remedy) }
+    fn fail(name: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { name, health: Health::Fail, found: found.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn with_remedy(self, remedy: Option<String>) -> Self {
+        Self { remedy: remedy.filter(|remedy| !remedy.is_empty()), ..self }
     }
 }
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let checks = examine(settings);
+    let checks = examine(arguments, settings);
     let worst = |health| checks.iter().any(|check| check.health == health);
     if arguments.json {
         terminal.json(&json!({ "ok": !worst(Health::Fail), "checks": checks }))?;
@@ -79,17 +92,16 @@ fn print(check: &Check, terminal: &Terminal) -> std::io::Result<()> {
     };
     let line = Line::new().column(style, health, 4).column(Style::Bold, check.name, 12);
     terminal.line(&line.add(Style::Plain, &check.found))?;
-    match check.remedy {
+    match &check.remedy {
         Some(remedy) => terminal.line(&Line::new().column(Style::Plain, "", 18).add(Style::Dim, remedy)),
         None => Ok(()),
     }
 }
 
-fn examine(settings: &Settings) -> Vec<Check> {
+fn examine(arguments: &Arguments, settings: &Settings) -> Vec<Check> {
     let version =
         format!("palisade {} for {}-{}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, std::env::consts::OS);
-    let mut checks = vec![Check::ok("version", version), kernel()];
-    checks.extend(landlock());
+    let mut checks = vec![Check::ok("version", version), kernel::release(), kernel::landlock()];
     match start() {
         Ok((engine, check)) => {
             checks.push(check);
@@ -97,32 +109,8 @@ fn examine(settings: &Settings) -> Vec<Check> {
         }
         Err(check) => checks.push(check),
     }
-    checks.push(Check::ok("model", "offline: deterministic survey, no language model and no key needed"));
+    checks.extend(model::examine(arguments, settings));
     checks
-}
-
-fn kernel() -> Check {
-    let Some(release) = kernel_says("/proc/sys/kernel/osrelease") else {
-        return Check::warn("kernel", "its version cannot be read", "mount /proc");
-    };
-    let found = format!("Linux {release}");
-    match version(&release) {
-        Some(version) if version < (5, 6) => {
-            Check::fail("kernel", found, "Linux 5.6 or newer is needed to keep path lookups inside a folder")
-        }
-        Some(version) if version < (6, 7) => {
-            Check::warn("kernel", found, "from Linux 6.7 on (PAGEMAP_SCAN), many calls at the same time are faster")
-        }
-        Some(_) => Check::ok("kernel", found),
-        None => Check::warn("kernel", found, "its version is not known; Linux 5.6 or newer is needed"),
-    }
-}
-
-/// Native programs will be confined by it; nothing needs it yet, so it is only mentioned.
-fn landlock() -> Option<Check> {
-    let modules = kernel_says("/sys/kernel/security/lsm")?;
-    let found = if modules.split(',').any(|module| module == "landlock") { "available" } else { "not enabled" };
-    Some(Check::ok("landlock", found))
 }
 
 fn start() -> Result<(Engine, Check), Check> {
@@ -228,28 +216,4 @@ fn call(engine: &Engine, workspace: &Path, tool: &str, input: &str) -> anyhow::R
     effective.tools.retain(|other| other.candidate.name() == tool);
     let equipped = palisade_catalog::equip(engine, None, &Workspace::open(workspace)?, &effective)?;
     Ok(equipped.scope.call_here(tool, input, &Call::new()))
-}
-
-#[expect(clippy::disallowed_methods, reason = "reads what the kernel says of itself")]
-fn kernel_says(path: &str) -> Option<String> {
-    std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
-}
-
-/// `6.8.0-31-generic` is version 6.8.
-fn version(release: &str) -> Option<(u32, u32)> {
-    let (major, rest) = release.split_once('.')?;
-    let minor: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kernel_versions_are_compared_as_numbers() {
-        assert_eq!(version("6.8.0-31-generic"), Some((6, 8)));
-        assert_eq!(version("5.15.167.4-microsoft-standard-WSL2"), Some((5, 15)));
-        assert_eq!(version("odd"), None);
-    }
 }

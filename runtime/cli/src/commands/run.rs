@@ -16,8 +16,8 @@ use serde_json::Value;
 use crate::{
     Exit, WrongUsage,
     ask::Person,
-    assemble,
-    commands::run::bounds::Bounds,
+    assemble, choose,
+    commands::{completions as complete, run::bounds::Bounds},
     conversation::{Conversation, Topic},
     ended::Ended,
     events::EventLines,
@@ -34,14 +34,15 @@ use crate::{
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     /// The agent's name; `palisade agents list` shows them.
+    #[arg(add = complete::agents())]
     agent: String,
     /// What to do, in words; `-` adds standard input below them. Without, the code base is mapped.
     task: Vec<String>,
     #[command(flatten)]
     lookup: Lookup,
-    /// The model provider.
-    #[arg(long, value_name = "NAME", default_value = "offline")]
-    model: String,
+    /// The model: a configured name, `provider:model`, `offline` or `scripted:FILE` [default: the agent's].
+    #[arg(long, value_name = "NAME", add = complete::models())]
+    model: Option<String>,
     /// Print the answer and nothing else.
     #[arg(long, short)]
     quiet: bool,
@@ -93,12 +94,16 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         return Err(WrongUsage("--transcript is printed with JSON: add --json or --output-format stream-json").into());
     }
     let (workspace, registry) = arguments.lookup.open(settings)?;
-    let agent = arguments.bounds.lower(registry.find(&arguments.agent)?);
+    let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
+    let agent = arguments.bounds.lower(&config.budgeted(registry.find(&arguments.agent)?));
     let effective = effective(&agent, &available(&registry), &registry);
-    let provider = assemble::provider(&arguments.model)?;
+    let choice = choose::choose(arguments.model.as_deref(), &agent, &config)?;
+    let provider = assemble::provider(choice.target)?;
     let task = task(&arguments.task)?;
     let expected = arguments.json_schema.as_deref().map(schema).transpose()?;
     if !arguments.quiet {
+        config.warn(terminal);
+        choice.warning.iter().for_each(|warning| terminal.warning(warning));
         effective.warnings.iter().for_each(|warning| terminal.warning(warning));
     }
     let asker = Person::at(terminal).filter(|_| !arguments.quiet && format == Format::Text);

@@ -1,0 +1,245 @@
+//! What the settings mean to the rest of the program.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use palisade_agent::{ModelName, RunLimits};
+use palisade_catalog::Notice;
+use palisade_model::{
+    Asker, Dialect, Directory, KeySource, KnownProvider, ModelSettings, Price, ProviderSettings, ToolMode,
+};
+
+use super::{
+    layers::{Entry, Layer, Layers, Origin},
+    setting::Name,
+    value::Value,
+};
+
+/// What a run may use up where its agent does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct BudgetDefaults {
+    pub(crate) steps: Option<u32>,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) time: Option<Duration>,
+    /// Millionths of a dollar.
+    pub(crate) cost: Option<u64>,
+}
+
+impl BudgetDefaults {
+    /// Fills in what a definition does not say.
+    pub(crate) fn fill(&self, limits: &mut RunLimits) {
+        limits.steps = limits.steps.or(self.steps);
+        limits.tokens = limits.tokens.or(self.tokens);
+        limits.time = limits.time.or(self.time);
+        limits.cost = limits.cost.or(self.cost);
+    }
+}
+
+/// What may be used outside of the sandbox, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outside {
+    /// `claude-cli`, `codex-cli`, `pi-cli`, `external`.
+    pub(crate) allow: BTreeSet<String>,
+    /// How programs are started, by name.
+    pub(crate) programs: BTreeMap<String, Program>,
+}
+
+/// How a program is started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// The program, if it is not found by its usual name.
+    pub(crate) command: Option<String>,
+    /// Further arguments.
+    pub(crate) args: Vec<String>,
+}
+
+/// Where traces go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Traces {
+    pub(crate) endpoint: String,
+    /// Whether they hold what was said.
+    pub(crate) content: bool,
+}
+
+/// The settings, typed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Typed {
+    pub(crate) directory: Directory,
+    pub(crate) budget: BudgetDefaults,
+    pub(crate) outside: Outside,
+    pub(crate) traces: Option<Traces>,
+}
+
+impl Typed {
+    /// What the layers come to, and what is wrong with them as a whole.
+    pub(crate) fn of(layers: &Layers) -> (Self, Vec<Notice>) {
+        let mut typed = Self::default();
+        let (mut endpoint, mut content) = (None, false);
+        for (name, entry) in &layers.entries {
+            match (name.part(0), name.part(1)) {
+                ("model", _) => typed.model(entry, layers.model_below_project.as_ref()),
+                ("providers", provider) => {
+                    let settings = typed.directory.providers.entry(provider.to_owned()).or_default();
+                    set_provider(settings, name, &entry.value);
+                }
+                ("models", own) => {
+                    set_model(typed.directory.models.entry(own.to_owned()).or_default(), name, &entry.value);
+                }
+                ("budget", _) => typed.set_budget(name, &entry.value),
+                ("outside", _) => typed.set_outside(name, &entry.value),
+                ("traces", "endpoint") => endpoint = text(&entry.value),
+                ("traces", _) => content = entry.value == Value::Flag(true),
+                _ => {}
+            }
+        }
+        typed.traces = endpoint.map(|endpoint| Traces { endpoint, content });
+        typed.directory.outside = typed.outside.allow.clone();
+        let notices = typed.check(layers);
+        (typed, notices)
+    }
+
+    fn model(&mut self, entry: &Entry, below: Option<&Entry>) {
+        if matches!(entry.origin, Origin::File { layer: Layer::Project, .. }) {
+            self.directory.preferred = text(&entry.value);
+            self.directory.default = below.and_then(|below| text(&below.value));
+        } else {
+            self.directory.default = text(&entry.value);
+        }
+    }
+
+    fn set_budget(&mut self, name: &Name, value: &Value) {
+        match (name.part(1), value) {
+            ("steps", Value::Count(steps)) => self.budget.steps = u32::try_from(*steps).ok(),
+            ("tokens", Value::Count(tokens)) => self.budget.tokens = Some(*tokens),
+            ("time", Value::Time(time)) => self.budget.time = Some(*time),
+            // Below a billion dollars, so the number fits.
+            ("cost", Value::Dollars(dollars)) => self.budget.cost = Some((dollars * 1e6).round() as u64),
+            _ => {}
+        }
+    }
+
+    fn set_outside(&mut self, name: &Name, value: &Value) {
+        let Outside { allow, programs } = &mut self.outside;
+        match (name.part(1), name.part(2), value) {
+            ("allow", "", Value::Texts(names)) => *allow = names.iter().cloned().collect(),
+            (own, "command", Value::Text(command)) => {
+                programs.entry(own.to_owned()).or_default().command = Some(command.clone());
+            }
+            (own, "args", Value::Texts(args)) => {
+                programs.entry(own.to_owned()).or_default().args.clone_from(args);
+            }
+            _ => {}
+        }
+    }
+
+    /// What no setting shows alone.
+    fn check(&self, layers: &Layers) -> Vec<Notice> {
+        let place = |table: &str, own: &str| {
+            let table = Name(vec![table.to_owned(), own.to_owned()]);
+            let entry = layers.entries.iter().find(|(name, _)| name.is_below(&table));
+            entry.map(|(_, entry)| entry.origin.place()).unwrap_or_default()
+        };
+        let mut notices = Vec::new();
+        for (own, settings) in &self.directory.models {
+            let table = Name(vec!["models".to_owned(), own.clone()]);
+            if settings.model.is_empty() {
+                let fix = Some("add `model = \"provider:model\"`".to_owned());
+                notices
+                    .push(Notice { fix, ..Notice::error(place("models", own), format!("[{table}] names no model")) });
+                continue;
+            }
+            let name = ModelName { provider: None, model: own.clone() };
+            if let Err(unknown) = self.directory.find(&name, Asker::Person) {
+                let message = format!("[{table}] cannot be used: {}", unknown.why);
+                notices.push(Notice::warning(place("models", own), message));
+            }
+        }
+        for (provider, settings) in &self.directory.providers {
+            let known = KnownProvider::find(provider);
+            let has_key = settings.key.is_some() || known.is_some_and(|known| known.key_variable.is_some());
+            let base_url = settings.base_url.as_deref().or_else(|| known?.base_url);
+            match base_url {
+                None => notices.push(Notice {
+                    fix: Some("add `base_url`".to_owned()),
+                    ..Notice::error(place("providers", provider), format!("nobody said where `{provider}` is"))
+                }),
+                Some(base_url) if has_key && is_overheard(base_url) => notices.push(Notice::warning(
+                    place("providers", provider),
+                    format!("the key of `{provider}` goes over the network unencrypted; use https://"),
+                )),
+                Some(_) => {}
+            }
+        }
+        notices
+    }
+}
+
+fn set_provider(settings: &mut ProviderSettings, name: &Name, value: &Value) {
+    let patience = &mut settings.patience;
+    match (name.part(2), name.part(3), value) {
+        ("base_url", _, Value::Text(url)) => settings.base_url = Some(url.clone()),
+        ("dialect", _, Value::Text(word)) => {
+            settings.dialect = match word.as_str() {
+                "anthropic" => Some(Dialect::Anthropic),
+                "responses" => Some(Dialect::Responses),
+                _ => Some(Dialect::Chat),
+            };
+        }
+        ("key_env", _, Value::Text(name)) => settings.key = Some(KeySource::Variable(name.clone())),
+        ("key_command", _, Value::Texts(words)) => settings.key = Some(KeySource::Command(words.clone())),
+        ("key_keyring", _, Value::Text(name)) => settings.key = Some(KeySource::Keyring(name.clone())),
+        ("headers", header, Value::Hidden(text)) => {
+            settings.headers.0.insert(header.to_ascii_lowercase(), text.clone());
+        }
+        ("timeouts", "connect", Value::Time(time)) => patience.connect = *time,
+        ("timeouts", "first_byte", Value::Time(time)) => patience.first_byte = *time,
+        ("timeouts", "idle", Value::Time(time)) => patience.idle = *time,
+        ("timeouts", "total", Value::Time(time)) => patience.total = *time,
+        ("retries", _, Value::Count(retries)) => patience.retries = u32::try_from(*retries).unwrap_or(u32::MAX),
+        ("max_response", _, Value::Size(size)) => patience.bytes = usize::try_from(*size).unwrap_or(usize::MAX),
+        _ => {}
+    }
+}
+
+fn set_model(settings: &mut ModelSettings, name: &Name, value: &Value) {
+    match (name.part(2), name.part(3), value) {
+        ("model", _, Value::Text(model)) => settings.model.clone_from(model),
+        ("context_window", _, Value::Count(tokens)) => settings.context_window = Some(*tokens),
+        ("max_tokens", _, Value::Count(tokens)) => settings.max_tokens = u32::try_from(*tokens).ok(),
+        ("tools", _, Value::Text(word)) => {
+            settings.tool_mode = if word == "json" { ToolMode::Json } else { ToolMode::Native };
+        }
+        ("price", part, Value::Dollars(dollars)) => {
+            let price =
+                settings.price.get_or_insert(Price { input: 0.0, output: 0.0, cached: 0.0, cache_written: 0.0 });
+            match part {
+                "input" => price.input = *dollars,
+                "output" => price.output = *dollars,
+                "cached" => price.cached = *dollars,
+                _ => price.cache_written = *dollars,
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether others on the way can read what goes there.
+fn is_overheard(base_url: &str) -> bool {
+    let Ok(url) = url::Url::parse(base_url) else { return false };
+    let is_here = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "http" && !is_here
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
+    }
+}
