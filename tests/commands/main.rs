@@ -10,6 +10,7 @@ mod explain;
 mod glass;
 mod hidden;
 mod model;
+mod offline;
 mod prove;
 mod read_only;
 mod real_model;

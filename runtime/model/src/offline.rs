@@ -4,16 +4,21 @@
 //! no state: where it stands is read from the transcript. It costs nothing, reaches no network, and
 //! gives the same answer for the same repository.
 
+mod forms;
 mod keywords;
 mod map;
 mod map_report;
 mod markdown;
+mod matching;
 mod paths;
+mod places;
 mod plan;
 mod rank;
 mod report;
 mod role;
 mod seen;
+mod shape;
+mod stop_words;
 
 use async_trait::async_trait;
 use palisade_agent::{Listener, Prompt, Provider, ProviderError, Reply, ToolCall};

@@ -61,7 +61,7 @@ async fn a_question_leads_to_the_file_that_answers_it() {
     let tree = runtime();
     let (answer, transcript) = ask(&tree, TOOLS, "how is a tool call sandboxed?").await;
     assert!(cited_first(&answer).starts_with("src/sandbox.rs:"), "{answer}");
-    assert!(answer.starts_with("Looked for `tool`, `call`, `sandbox` in 10 files."), "{answer}");
+    assert!(answer.starts_with("Looked for `tool`, `call`, `sandboxed` in 10 files."), "{answer}");
     assert!(answer.contains("without a language model: places to look, not an interpretation"), "{answer}");
     assert!(
         answer.contains("- `src/sandbox.rs:1` — Where untrusted code runs: every tool call gets a sandbox of its own."),
@@ -73,7 +73,7 @@ async fn a_question_leads_to_the_file_that_answers_it() {
     assert!(answer.contains("- Entry points: `src/main.rs"), "{answer}");
     assert_citations_were_seen(&answer, &tree);
     let steps = calls_per_step(&transcript);
-    assert!(steps.len() <= 5 && steps.iter().all(|calls| *calls <= 12), "{steps:?}");
+    assert!(steps.len() <= 5 && steps.iter().all(|calls| *calls <= 24), "{steps:?}");
 }
 
 #[tokio::test]
@@ -112,13 +112,15 @@ async fn without_a_task_the_repository_is_mapped() {
             "- `justfile`: `just test` (:4), `just ci` (:7)",
             "- `Cargo.toml`: by convention `cargo build` and `cargo test`",
             "- Entry points: `src/main.rs:3`",
-            "- Tests: 1 files, in `tests/`",
+            "- Tests: 1 file, in `tests/`",
+            "- Size: 10 files, ",
+            "## Hot spots\n\n- Largest: `src/sandbox.rs` (18 lines), ",
             "## Changed last\n\n`src/run.rs`, `src/sandbox.rs`, `src/main.rs`",
         ] {
             assert!(answer.contains(expected), "{expected}\n---\n{answer}");
         }
         assert!(!answer.contains("`target/`"), "{answer}");
-        assert!(calls_per_step(&transcript).iter().all(|calls| *calls <= 12));
+        assert!(calls_per_step(&transcript).iter().all(|calls| *calls <= 24));
     }
 }
 
@@ -147,11 +149,11 @@ async fn a_map_says_what_packages_say_of_themselves() {
 }
 
 #[tokio::test]
-async fn a_map_of_many_packages_takes_another_step() {
+async fn a_map_says_what_each_of_many_packages_is() {
     let files =
         (0..20).map(|number| (format!("p{}/c{number}/src/lib.rs", number % 4), format!("//! Part number {number}.\n")));
     let (answer, transcript) = ask(&Tree::new(files.collect()), TOOLS, "").await;
-    assert_eq!(calls_per_step(&transcript), [2, 3, 12, 8, 0]);
+    assert_eq!(calls_per_step(&transcript), [3, 4, 20, 0]);
     for number in 0..20 {
         assert!(answer.contains(&format!("/c{number}` — Part number {number}. (")), "{number}\n---\n{answer}");
     }
@@ -162,24 +164,45 @@ async fn nothing_to_find_is_said_plainly() {
     let (answer, _) = ask(&tree(&[]), TOOLS, "").await;
     assert!(answer.starts_with("There are no files here."), "{answer}");
     let (answer, _) = ask(&runtime(), TOOLS, "quantum chromodynamics").await;
-    assert!(answer.starts_with("Looked for `quantum`, `chromodynamic` in 10 files and found nothing."), "{answer}");
+    assert!(answer.starts_with("Looked for `quantum`, `chromodynamics` in 10 files and found nothing."), "{answer}");
 }
 
 #[tokio::test]
 async fn it_does_what_its_tools_allow() {
     for (tools, task, expected) in [
         (&[][..], "", "This agent has no tool to list files with"),
-        (&[], "sandbox", "this agent has neither `grep` nor `glob`"),
-        (&["think"], "sandbox", "this agent has neither `grep` nor `glob`"),
+        (&[], "sandbox", "this agent has no tool to search or list files with"),
+        (&["think", "read"], "sandbox", "this agent has no tool to search or list files with"),
         (&["glob"], "sandbox", "## Files that may matter\n\n- `src/sandbox.rs`"),
+        (&["tree"], "sandbox", "## Files that may matter\n\n- `src/sandbox.rs`"),
+        (&["ls"], "readme", "## Files that may matter\n\n- `README.md`"),
+        (&["glob", "read"], "sandbox", "- `src/sandbox.rs:6` — `pub struct Sandbox {` — definition: `sandbox`"),
+        (&["tree", "read"], "sandbox", "- `src/sandbox.rs:6` — `pub struct Sandbox {` — definition: `sandbox`"),
         (&["grep"], "sandbox", "- `src/sandbox.rs:"),
-        (&["tree"], "", "├── src/sandbox.rs"),
+        (&["tree"], "", "- `src/` — 3 files, mostly Rust"),
+        (&["tree", "read"], "", "Runs tools behind a fence. Always. (`README.md:3`)"),
         (&["glob"], "", "- `src/` — 3 files, mostly Rust"),
-        (&["ls"], "", "1 of the calls failed, so something may be missing; the first was `ls`: this tool is broken"),
+        (&["ls"], "", "## Layout\n\n- `src/`\n"),
+        (&["broken", "ls"], "", "A map of this repository of more than 5 files"),
     ] {
         let (answer, _) = ask(&runtime(), tools, task).await;
         assert!(answer.contains(expected), "{tools:?} {task:?}\n---\n{answer}");
+        assert!(answer.ends_with("`palisade models` what can be set._\n"), "{answer}");
     }
+}
+
+#[tokio::test]
+async fn work_that_takes_a_model_is_surveyed_and_not_pretended() {
+    for task in ["Fix the sandbox", "please review the sandbox", "plan how to split the sandbox", "write a test for it"]
+    {
+        let (answer, _) = ask(&runtime(), TOOLS, task).await;
+        assert!(
+            answer.contains("The task asks for work that takes a language model; none of it was done."),
+            "{answer}"
+        );
+    }
+    let (answer, _) = ask(&runtime(), TOOLS, "where is the sandbox fixed?").await;
+    assert!(!answer.contains("none of it was done"), "{answer}");
 }
 
 #[tokio::test]
@@ -195,7 +218,7 @@ async fn what_files_say_cannot_break_the_report() {
 
 #[tokio::test]
 async fn a_large_repository_gives_a_small_answer() {
-    let text = "sandbox tool call ".repeat(500);
+    let text = "sandbox tool call ".repeat(50);
     let files: Vec<(String, String)> = (0..3000)
         .map(|number| {
             (format!("packages/deep/part{number}/sandbox{number}.rs"), format!("//! {text}\nfn sandbox() {{}}\n"))

@@ -1,60 +1,185 @@
 //! What to look for: the words of a question that are worth a search.
 
+use std::collections::HashMap;
+
+use super::forms::{alternatives, stem};
+use super::matching;
 use super::paths;
+use super::stop_words::{is_soft, is_stop};
 
 /// How many keywords are searched for; each costs a call.
 const MOST: usize = 8;
 
-/// Something to look for, without regard to case and also inside longer words.
+/// The longest keyword; more than this is no name and no phrase.
+const LONGEST: usize = 80;
+
+/// Something to look for, without regard to case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Keyword {
     /// Lower case; a word without its ending.
     pub(super) text: String,
+    /// The same as it was said, for people.
+    pub(super) said: String,
     pub(super) kind: Kind,
+    /// Other ways to say it, each worth less than the word itself.
+    pub(super) also: Vec<String>,
+    /// Which word of the question it is: neighbours there are neighbours in what answers it.
+    pub(super) at: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A quoted phrase, an identifier or a path: looked for as it was written, and worth more.
     Exact,
+    /// Two words with a hyphen: `read-only` is also `read_only`, `read only` and `readonly`.
+    Joined,
     /// A word of the question or a part of an identifier.
     Word,
 }
 
-impl Keyword {
-    pub(super) fn is_in(&self, lower_case: &str) -> bool {
-        lower_case.contains(&self.text)
+/// What to give to `grep`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Pattern {
+    /// Found as it is, whatever its case.
+    Text(String),
+    Expression(String),
+}
+
+impl Pattern {
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Expression(text) => text,
+        }
     }
 }
 
-/// Finds the keywords of a question: exact ones first, then words in the order they were written.
+impl Keyword {
+    fn new(text: String, said: &str, kind: Kind, at: usize) -> Self {
+        let also = match kind {
+            Kind::Exact => Vec::new(),
+            Kind::Joined => ["_", " ", ""].map(|joint| text.replace('-', joint)).to_vec(),
+            Kind::Word => alternatives(&text),
+        };
+        Self { text, said: said.to_owned(), kind, also, at }
+    }
+
+    /// How well a text says this: 1 by the keyword itself, less by another word for it, 0 not at all.
+    pub(super) fn strength(&self, text: &str) -> f64 {
+        if self.is_in(text) {
+            1.0
+        } else if self.also.iter().any(|other| matching::contains(text, other)) {
+            self.alternative_strength()
+        } else {
+            0.0
+        }
+    }
+
+    /// Whether a text says this in just these words.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        match self.kind {
+            Kind::Exact | Kind::Joined => matching::contains_as_written(text, &self.text),
+            Kind::Word => matching::contains(text, &self.text),
+        }
+    }
+
+    /// What `grep` finds it with: as plain text, or as a regular expression.
+    pub(super) fn pattern(&self) -> Pattern {
+        match self.kind {
+            Kind::Exact | Kind::Joined => Pattern::Text(self.text.clone()),
+            Kind::Word if matching::is_long(&self.text) => Pattern::Text(self.text.clone()),
+            Kind::Word => Pattern::Expression(matching::pattern(&self.text)),
+        }
+    }
+
+    /// What `grep` finds the other ways to say it with.
+    pub(super) fn alternatives(&self) -> Option<Pattern> {
+        let also: Vec<String> = self.also.iter().map(|word| matching::pattern(word)).collect();
+        (!also.is_empty()).then(|| Pattern::Expression(also.join("|")))
+    }
+
+    /// What another way to say it is worth.
+    pub(super) fn alternative_strength(&self) -> f64 {
+        if self.kind == Kind::Joined { 1.0 } else { 0.5 }
+    }
+}
+
+/// Finds the keywords of a question: exact ones first, then words in the order they were written. Of a
+/// text with too many, those that are said most often.
 pub(super) fn keywords(question: &str) -> Vec<Keyword> {
     let (quoted, rest) = split_quoted(question);
-    let mut exact: Vec<String> = quoted.iter().map(|phrase| phrase.to_lowercase()).collect();
-    let mut words = Vec::new();
-    for token in rest.split_whitespace().map(trim) {
+    let mut found = Found::default();
+    let mut before_was_kept = false;
+    for (at, token) in rest.split_whitespace().map(trim).enumerate() {
         if is_code(token) {
-            let name = token.trim_end_matches("()").to_lowercase();
+            let name = token.trim_end_matches("()");
             // Where it is defined, `Type::method` is just `method`.
-            exact.extend(name.rsplit_once("::").map(|(_, last)| last.to_owned()).filter(|last| last.len() > 2));
-            exact.push(name);
+            if let Some((_, last)) = name.rsplit_once("::").filter(|(_, last)| last.len() > 2) {
+                found.exact(last, at);
+            }
+            found.exact(name, at);
+        } else if is_joined(token) {
+            found.take(Keyword::new(token.to_lowercase(), token, Kind::Joined, at));
         }
         // Of a path, the name says what it is about; directories and extensions are everywhere.
         let is_path = token.contains('/') || paths::language(token).is_some();
-        words.extend(parts(if is_path { paths::stem(token) } else { token }));
-    }
-    words.extend(quoted.iter().flat_map(|phrase| parts(phrase)));
-
-    let exact = exact.into_iter().map(|text| Keyword { text, kind: Kind::Exact });
-    let words = words.iter().filter_map(|word| meaning(word)).map(|text| Keyword { text, kind: Kind::Word });
-    let mut found: Vec<Keyword> = Vec::new();
-    for keyword in exact.chain(words) {
-        let known = found.iter().any(|other| other.text == keyword.text);
-        if !known && !keyword.text.is_empty() && found.len() < MOST {
-            found.push(keyword);
+        for word in parts(if is_path { paths::stem(token) } else { token }) {
+            before_was_kept = found.word(&word, before_was_kept, at);
         }
     }
-    found
+    for phrase in &quoted {
+        found.exact(phrase, usize::MAX / 2);
+        for (at, word) in parts(phrase).iter().enumerate() {
+            found.word(word, true, usize::MAX / 2 + at);
+        }
+    }
+    found.best()
+}
+
+/// Candidates and how often each was said.
+#[derive(Default)]
+struct Found {
+    keywords: Vec<(Keyword, usize)>,
+    /// Where a text is among the keywords.
+    places: HashMap<String, usize>,
+}
+
+impl Found {
+    fn exact(&mut self, text: &str, at: usize) {
+        self.take(Keyword::new(text.to_lowercase(), text, Kind::Exact, at));
+    }
+
+    /// Takes a word unless it says nothing; tells whether it was taken.
+    fn word(&mut self, word: &str, before_was_kept: bool, at: usize) -> bool {
+        let text = stem(word);
+        // `exit code` is about codes, `the code that …` is not.
+        let is_stop = is_stop(word) || is_stop(&text) || is_soft(word) && !before_was_kept;
+        if !is_stop {
+            self.take(Keyword::new(text, word, Kind::Word, at));
+        }
+        !is_stop
+    }
+
+    fn take(&mut self, keyword: Keyword) {
+        if keyword.text.is_empty() || keyword.text.len() > LONGEST {
+            return;
+        }
+        if let Some(place) = self.places.get(&keyword.text) {
+            self.keywords[*place].1 += 1;
+        } else {
+            self.places.insert(keyword.text.clone(), self.keywords.len());
+            self.keywords.push((keyword, 1));
+        }
+    }
+
+    fn best(mut self) -> Vec<Keyword> {
+        if self.keywords.len() > MOST {
+            // Stable: among those said equally often, the first ones stay.
+            self.keywords.sort_by_key(|(keyword, count)| (keyword.kind == Kind::Word, usize::MAX - count));
+            self.keywords.truncate(MOST);
+        }
+        self.keywords.sort_by_key(|(keyword, _)| (keyword.kind == Kind::Word, keyword.at));
+        self.keywords.into_iter().map(|(keyword, _)| keyword).collect()
+    }
 }
 
 /// Takes the quoted phrases out of a question. A quote that is never closed is not one.
@@ -66,7 +191,7 @@ fn split_quoted(question: &str) -> (Vec<String>, String) {
         let close = if mark == '“' { '”' } else { mark };
         let Some(end) = inside.find(close) else { break };
         let phrase = inside[..end].trim();
-        if (2..=80).contains(&phrase.chars().count()) {
+        if (2..=LONGEST).contains(&phrase.chars().count()) && !phrase.contains('\n') {
             quoted.push(phrase.to_owned());
         }
         rest.push_str(&text[..open]);
@@ -95,6 +220,11 @@ fn is_code(token: &str) -> bool {
     token.len() >= 3 && (humps || joints || token.ends_with("()") || token.starts_with('.'))
 }
 
+fn is_joined(token: &str) -> bool {
+    let is_part = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphabetic());
+    token.split_once('-').is_some_and(|(first, second)| is_part(first) && is_part(second))
+}
+
 /// The words inside a token: `ToolCall`, `tool_call` and `tool-call` are `tool` and `call`.
 fn parts(token: &str) -> Vec<String> {
     let mut words = vec![String::new()];
@@ -113,103 +243,5 @@ fn parts(token: &str) -> Vec<String> {
     words
 }
 
-fn meaning(word: &str) -> Option<String> {
-    (!STOP_WORDS.contains(&word)).then(|| stem(word)).filter(|stem| !STOP_WORDS.contains(&stem.as_str()))
-}
-
-/// Cuts an English ending off, so that what is left is inside the other forms of the word.
-fn stem(word: &str) -> String {
-    if !word.is_ascii() || word.len() < 5 {
-        let plural = word.len() == 4 && word.ends_with('s') && !word.ends_with("ss") && word.is_ascii();
-        return if plural { word[..3].to_owned() } else { word.to_owned() };
-    }
-    let without = |ending: &str, at_least: usize| word.strip_suffix(ending).filter(|rest| rest.len() >= at_least);
-    let cut = if let Some(rest) = without("ies", 3) {
-        rest
-    } else if let Some(rest) = without("es", 3).filter(|rest| ["ss", "x", "ch", "sh"].iter().any(|s| rest.ends_with(s)))
-    {
-        rest
-    } else if let Some(rest) = without("s", 4).filter(|rest| !rest.ends_with(['s', 'u', 'i'])) {
-        rest
-    } else if let Some(rest) = without("ing", 4).or_else(|| without("ed", 4).filter(|rest| !rest.ends_with('e'))) {
-        single(rest)
-    } else {
-        without("ion", 5).unwrap_or(word)
-    };
-    cut.to_owned()
-}
-
-/// Undoes the doubling in `running` and `stopped`.
-fn single(rest: &str) -> &str {
-    let bytes = rest.as_bytes();
-    match bytes {
-        [.., a, b] if a == b && !b"lsfzaeiou".contains(b) => &rest[..rest.len() - 1],
-        _ => rest,
-    }
-}
-
-/// Words that say how a question is asked, not what it is about.
-#[rustfmt::skip]
-const STOP_WORDS: &[&str] = &[
-    "about", "actually", "after", "all", "also", "am", "an", "and", "any", "anything", "are", "as", "at", "be",
-    "because", "been", "before", "being", "between", "but", "by", "can", "code", "codebase", "come", "comes", "could",
-    "define", "defined", "defines", "definition", "describe", "did", "do", "does", "doing", "done", "each", "every", "exactly", "exist", "exists", "explain", "find",
-    "for", "from", "get", "gets", "give", "given", "go", "goes", "had", "happen", "happens", "has", "have", "help", "here", "how",
-    "if", "implement", "implemented", "in", "inside", "into", "is", "it", "its", "just", "know", "let", "like", "list",
-    "locate", "look", "made", "make", "makes", "many", "may", "me", "mean", "means", "might", "more", "most", "much",
-    "must", "my", "need", "needs", "no", "not", "of", "off", "on", "one", "only", "or", "organised", "organized", "other", "our", "out", "overview",
-    "place", "places", "please", "project", "repo", "repository", "see", "shall", "she", "should", "show", "so",
-    "some", "somewhere", "structure", "structured", "such", "summarise", "summarize", "take", "takes", "tell", "than", "that", "the", "their",
-    "them", "then", "there", "these", "they", "thing", "things", "this", "those", "through", "to", "too", "under", "up",
-    "us", "use", "used", "uses", "using", "very", "want", "was", "way", "we", "were", "what", "when", "where",
-    "whether", "which", "while", "who", "whose", "why", "will", "with", "within", "without", "work", "working",
-    "works", "would", "you", "your",
-];
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(question: &str, expected: &[&str]) {
-        let found: Vec<String> = keywords(question)
-            .into_iter()
-            .map(|keyword| match keyword.kind {
-                Kind::Exact => format!("={}", keyword.text),
-                Kind::Word => keyword.text,
-            })
-            .collect();
-        assert_eq!(found, expected, "{question}");
-    }
-
-    #[test]
-    fn words_lose_their_endings_and_stop_words_are_dropped() {
-        check("how is a tool call sandboxed?", &["tool", "call", "sandbox"]);
-        check("Where are the policies cached, and how does caching work?", &["polic", "cach"]);
-        check("running processes", &["run", "process"]);
-        check("status of the addresses", &["status", "address"]);
-        check("string speed bus", &["string", "speed", "bus"]);
-        check("how does it work?", &[]);
-        check("", &[]);
-    }
-
-    #[test]
-    fn identifiers_paths_and_quotes_are_kept_as_written_beside_their_parts() {
-        check("what calls `spend_step`?", &["=spend_step", "call", "spend", "step"]);
-        check("ToolResult", &["=toolresult", "tool", "result"]);
-        check("see runtime/agent/src/run.rs.", &["=runtime/agent/src/run.rs", "run"]);
-        check("the \"fresh store\" rule", &["=fresh store", "rule", "fresh", "store"]);
-        check("Foo::bar() and connect()", &["=bar", "=foo::bar", "=connect", "foo"]);
-        check("(really) .gitignore", &["=.gitignore", "really", "gitignore"]);
-    }
-
-    #[test]
-    fn odd_questions_do_no_harm() {
-        for question in ["\"", "`", "“open", "????", "()", "::", "\u{0}\u{1b}[2J", "ß İ ﬁ 沙箱", "\"\"", "a b c"]
-        {
-            keywords(question);
-        }
-        assert_eq!(keywords(&"word1 ".repeat(10_000)).len(), 1);
-        let many: String = (0..100).map(|number| format!("word{number} ")).collect();
-        assert_eq!(keywords(&many).len(), MOST);
-    }
-}
+mod tests;

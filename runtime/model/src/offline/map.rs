@@ -4,8 +4,9 @@
 use serde_json::json;
 
 use super::paths;
-use super::plan::{Tools, Wanted, glob, is_readme, read};
+use super::plan::{self, Tools, Wanted, glob, is_readme, read};
 use super::seen::Seen;
+use super::shape::IMPORTS;
 
 /// Files that say how a project is built.
 pub(super) const MANIFESTS: &[&str] = &[
@@ -55,28 +56,26 @@ pub(super) fn calls(tools: Tools<'_>, seen: &Seen) -> Vec<Wanted> {
 }
 
 fn list(tools: Tools<'_>, _: &Seen) -> Vec<Wanted> {
-    if !tools.has("glob") {
-        let tree = Wanted { tool: "tree", input: json!({"depth": 2}) };
-        let ls = Wanted { tool: "ls", input: json!({}) };
-        return vec![if tools.has("tree") { tree } else { ls }];
-    }
+    let mut calls = plan::list(tools);
     // The second list is short, so it is whole even where the first was cut.
-    vec![glob("**/*", 5000), glob(&format!("**/{{README*,readme*,{}}}", MANIFESTS.join(",")), 300)]
+    calls.push(glob(&format!("**/{{README*,readme*,{}}}", MANIFESTS.join(",")), 300));
+    calls.push(plan::sizes());
+    calls
 }
 
 fn look(_: Tools<'_>, seen: &Seen) -> Vec<Wanted> {
     if seen.files.is_empty() {
-        // Without a list, the usual names are worth a try.
-        return if seen.drawing.contains("README.md") { vec![read("README.md", 1, 40)] } else { Vec::new() };
+        return Vec::new();
     }
     let grep = |pattern: &str, mode: &str, glob: &str| {
-        let input = json!({"pattern": pattern, "output_mode": mode, "glob": glob, "limit": 400});
+        let input = json!({"pattern": pattern, "output_mode": mode, "glob": glob, "limit": 800});
         Wanted { tool: "grep", input }
     };
     let mut calls = vec![
         grep(DESCRIPTIONS, "content", "**/{Cargo.toml,package.json,pyproject.toml}"),
         grep(STARTS, "content", "**/*.{rs,go,py,c,cc,cpp,java}"),
         grep(TESTS, "count", "**/*.{rs,go,py,ts,tsx,js,java,kt}"),
+        grep(IMPORTS, "content", "**/*.{rs,py,ts,tsx,js,c,cc,cpp,h,hpp,java,kt,swift}"),
     ];
     calls.extend(seen.files.iter().find(|path| is_readme(path)).map(|path| read(path, 1, 40)));
     calls.extend(manifests(seen).iter().take(5).map(|path| read(path, 1, 200)));

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::map::{is_speaker, manifests, place};
-use super::markdown::{answer, block, code, words};
+use super::markdown::{answer, code, words};
 use super::paths;
 use super::plan::{Tools, is_readme};
-use super::report::{CLOSING, failures, introduction, shape};
+use super::report::{CLOSING, failures, introduction};
 use super::seen::{Seen, Window};
+use super::shape::{hot_spots, shape};
 
 pub(super) fn write(tools: Tools<'_>, seen: &Seen) -> String {
     let sections = vec![
@@ -16,6 +17,7 @@ pub(super) fn write(tools: Tools<'_>, seen: &Seen) -> String {
         layout(seen),
         commands(seen),
         shape_section(seen),
+        hot_spots(seen),
         recent(seen),
         failures(seen),
     ];
@@ -30,7 +32,7 @@ fn opening(tools: Tools<'_>, seen: &Seen) -> String {
         );
     }
     let count = match (seen.files.len(), seen.files_cut) {
-        (0, _) if seen.drawing.trim().is_empty() => "There are no files here".to_owned(),
+        (0, _) if seen.directories.is_empty() => "There are no files here".to_owned(),
         (0, _) => "A map of this directory".to_owned(),
         (1, false) => "A map of this directory with its one file".to_owned(),
         (count, false) => format!("A map of this repository of {count} files"),
@@ -58,14 +60,6 @@ fn about(seen: &Seen) -> String {
 
 /// The directories at the top, and the parts inside them that say what they are.
 fn layout(seen: &Seen) -> String {
-    if seen.files.is_empty() {
-        let lines = seen.drawing.lines().take(60);
-        return if seen.drawing.trim().is_empty() {
-            String::new()
-        } else {
-            format!("## Layout\n\n{}", block("", lines))
-        };
-    }
     let sayings = sayings(seen);
     let mut tops: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for path in seen.files.iter().filter(|path| paths::kind(path) != paths::Kind::Generated) {
@@ -89,6 +83,9 @@ fn layout(seen: &Seen) -> String {
         for (directory, saying) in inside {
             text.push_str(&format!("  - {} — {saying}\n", code(directory)));
         }
+    }
+    for directory in seen.directories.iter().take(40) {
+        text.push_str(&format!("- {}\n", code(&format!("{directory}/"))));
     }
     if text.is_empty() { text } else { format!("## Layout\n\n{text}") }
 }

@@ -6,6 +6,8 @@ pub(super) enum Kind {
     Source,
     Document,
     Test,
+    /// What tests are made from: it names much and explains nothing.
+    Fixture,
     /// Lists of changes, licences: they name everything and explain nothing.
     Record,
     /// Written by a program or brought from elsewhere.
@@ -17,8 +19,9 @@ impl Kind {
     pub(super) fn weight(self) -> f64 {
         match self {
             Self::Source => 1.0,
-            Self::Document => 0.85,
-            Self::Test => 0.45,
+            Self::Document => 0.8,
+            Self::Test => 0.35,
+            Self::Fixture => 0.2,
             Self::Record => 0.2,
             Self::Generated => 0.05,
         }
@@ -78,11 +81,31 @@ pub(super) fn kind(path: &str) -> Kind {
         || name.starts_with("test_")
         || matches!(stem(name), "tests" | "test" | "conftest")
     {
-        Kind::Test
+        if is_data(name) { Kind::Fixture } else { Kind::Test }
     } else if matches!(extension(name), Some("md" | "rst" | "txt" | "adoc" | "org")) || is_under(&["docs", "doc"]) {
         Kind::Document
     } else {
         Kind::Source
+    }
+}
+
+/// Whether a file holds neither code nor prose.
+fn is_data(name: &str) -> bool {
+    !matches!(extension(name), Some("md" | "rst" | "adoc"))
+        && language(name).is_none_or(|language| language == "configuration")
+}
+
+/// What a file calls itself, and the directories it is in: a file such as `mod.rs` is called by its directory.
+pub(super) fn speaking_name(path: &str) -> (&str, &str) {
+    let (own, above) = (stem(path), directory(path));
+    if !matches!(own, "mod" | "lib" | "main" | "index" | "__init__" | "__main__") {
+        return (own, above);
+    }
+    let above = above.strip_suffix("src").unwrap_or(above).trim_end_matches('/');
+    match above.rsplit_once('/') {
+        Some((rest, last)) => (last, rest),
+        None if above.is_empty() => (own, ""),
+        None => (above, ""),
     }
 }
 

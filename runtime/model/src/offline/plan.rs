@@ -4,17 +4,25 @@
 use palisade_agent::ToolSpec;
 use serde_json::{Value, json};
 
-use super::keywords::{Keyword, Kind};
-use super::rank;
+use super::keywords::{Keyword, Kind, Pattern};
+use super::matching::escape;
+use super::places::places;
+use super::rank::{self, Question};
 use super::role::{DEFINERS, TESTS_START};
-use super::seen::Seen;
+use super::seen::{EVERY_LINE, Seen};
 
 /// How many files of the ranking are searched for their lines, and how many of them are opened.
-const SEARCHED: usize = 8;
-const OPENED: usize = 5;
+const SEARCHED: usize = 16;
+const OPENED: usize = 6;
+
+/// A keyword in more files than this is defined and headed too often to look for that everywhere.
+const COMMON: f64 = 60.0;
+
+/// How many files are listed. Of a list that is too long for one output, the toolbox leaves the beginning and the end.
+pub(super) const LISTED: u32 = 5000;
 
 /// The most calls in one reply.
-const CALLS: usize = 12;
+const CALLS: usize = 24;
 
 /// A call that is wanted, before it has an id.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +38,11 @@ pub(super) struct Tools<'a>(pub(super) &'a [ToolSpec]);
 impl Tools<'_> {
     pub(super) fn has(self, name: &str) -> bool {
         self.0.iter().any(|spec| spec.name == name)
+    }
+
+    /// Whether anything can be found at all.
+    pub(super) fn can_look(self) -> bool {
+        ["grep", "glob", "tree", "ls"].iter().any(|tool| self.has(tool))
     }
 
     /// Of the wanted calls, those that can be made and were not made yet.
@@ -50,7 +63,7 @@ pub(super) fn question(keywords: &[Keyword], tools: Tools<'_>, seen: &Seen) -> V
     let stages = [survey, locate, open];
     stages
         .iter()
-        .map(|stage| tools.possible(stage(keywords, seen), seen))
+        .map(|stage| tools.possible(stage(keywords, tools, seen), seen))
         .find(|calls| !calls.is_empty())
         .unwrap_or_default()
 }
@@ -63,48 +76,94 @@ pub(super) fn read(path: &str, offset: usize, limit: usize) -> Wanted {
     Wanted { tool: "read", input: json!({"path": path, "offset": offset, "limit": limit}) }
 }
 
-pub(super) fn grep(pattern: &str, limit: u32) -> Wanted {
-    let input = json!({"pattern": pattern, "output_mode": "content", "ignore_case": true, "limit": limit});
-    Wanted { tool: "grep", input }
-}
-
 /// How often each keyword occurs in which file, and what files there are.
-fn survey(keywords: &[Keyword], _: &Seen) -> Vec<Wanted> {
-    let mut calls = vec![glob("**/*", 5000)];
-    calls.extend(names(keywords).map(|pattern| glob(&pattern, 200)));
-    calls.extend(keywords.iter().map(|keyword| {
-        let input = json!({
-            "pattern": keyword.text, "output_mode": "count", "ignore_case": true, "fixed_strings": true, "limit": 1000,
-        });
-        Wanted { tool: "grep", input }
-    }));
+fn survey(keywords: &[Keyword], tools: Tools<'_>, _: &Seen) -> Vec<Wanted> {
+    let mut calls = list(tools);
+    calls.push(sizes());
+    calls.extend(keywords.iter().map(|keyword| counts(&keyword.pattern())));
+    calls.extend(keywords.iter().filter_map(Keyword::alternatives).map(|pattern| counts(&pattern)));
     calls
 }
 
-/// The lines with keywords in the best files, definitions anywhere, and keywords near each other anywhere.
-fn locate(keywords: &[Keyword], seen: &Seen) -> Vec<Wanted> {
-    let any: Vec<String> = keywords.iter().map(|keyword| escape(&keyword.text)).collect();
-    let any = any.join("|");
-    let mut calls = vec![grep(&format!(r"\b({})\s+(\(.*\)\s*)?\w*({any})", DEFINERS.join("|")), 150)];
-    calls.extend(near(keywords).map(|pattern| grep(&pattern, 150)));
-    for file in rank::by_counts(keywords, seen).iter().take(SEARCHED) {
-        let input = json!({
-            "pattern": format!("{any}|{}", escape(TESTS_START)), "path": file.path, "output_mode": "content", "ignore_case": true, "limit": 150,
-        });
+/// What files there are, by the best tool for it.
+pub(super) fn list(tools: Tools<'_>) -> Vec<Wanted> {
+    let all = glob("**/*", LISTED);
+    let tree = Wanted { tool: "tree", input: json!({"depth": 8, "limit": 2000}) };
+    let ls = Wanted { tool: "ls", input: json!({}) };
+    [all, tree, ls].into_iter().find(|call| tools.has(call.tool)).into_iter().collect()
+}
+
+/// How many lines each file has.
+pub(super) fn sizes() -> Wanted {
+    let input = json!({"pattern": EVERY_LINE, "output_mode": "count", "limit": LISTED});
+    Wanted { tool: "grep", input }
+}
+
+fn counts(pattern: &Pattern) -> Wanted {
+    let mut input = json!({"pattern": pattern.as_str(), "output_mode": "count", "limit": 1000});
+    if matches!(pattern, Pattern::Text(_)) {
+        input["ignore_case"] = json!(true);
+        input["fixed_strings"] = json!(true);
+    }
+    Wanted { tool: "grep", input }
+}
+
+/// The lines with keywords in the best files, and definitions and headings anywhere.
+fn locate(keywords: &[Keyword], _: Tools<'_>, seen: &Seen) -> Vec<Wanted> {
+    let question = Question::new(keywords, seen);
+    let mut calls = Vec::new();
+    // All files named after a keyword, where the list of all files was cut.
+    calls.extend(names(keywords).filter(|_| seen.files_cut).map(|pattern| glob(&pattern, 200)));
+    let any = any(keywords);
+    calls.push(headings(&any));
+    calls.extend(telling(&question, seen));
+    for file in rank::files(&question, seen).iter().take(SEARCHED) {
+        let pattern = format!("{any}|{}", escape(TESTS_START));
+        let input = json!({"pattern": pattern, "path": file.path, "output_mode": "content", "limit": 300});
         calls.push(Wanted { tool: "grep", input });
     }
     calls
 }
 
+/// The headings of documents that name a keyword.
+fn headings(any: &str) -> Wanted {
+    let input = json!({
+        "pattern": format!("^#+ .*(?:{any})"), "glob": "*.{md,mdx,markdown}", "output_mode": "content", "limit": 150,
+    });
+    Wanted { tool: "grep", input }
+}
+
 /// The top of the best files, where they say what they are, and the surroundings of the best lines.
-fn open(keywords: &[Keyword], seen: &Seen) -> Vec<Wanted> {
-    let ranking = rank::by_lines(keywords, seen);
-    let places = rank::places(keywords, &ranking, seen);
+fn open(keywords: &[Keyword], _: Tools<'_>, seen: &Seen) -> Vec<Wanted> {
+    let question = Question::new(keywords, seen);
+    let ranking = rank::files(&question, seen);
+    let places = places(&question, &ranking, seen);
     let mut calls: Vec<Wanted> =
         places.iter().take(OPENED).map(|place| read(&place.path, place.number.saturating_sub(12).max(1), 40)).collect();
     calls.extend(ranking.iter().take(OPENED).map(|file| read(&file.path, 1, 24)));
     calls.extend(seen.files.iter().find(|path| is_readme(path)).map(|path| read(path, 1, 24)));
     calls
+}
+
+/// A regular expression for any of the keywords.
+fn any(keywords: &[Keyword]) -> String {
+    let own = keywords.iter().map(|keyword| match keyword.pattern() {
+        Pattern::Text(text) => format!("(?i:{})", escape(&text)),
+        Pattern::Expression(expression) => expression,
+    });
+    let also = keywords.iter().filter_map(Keyword::alternatives).map(|pattern| pattern.as_str().to_owned());
+    own.chain(also).collect::<Vec<_>>().join("|")
+}
+
+/// Definitions and introductions that name a keyword, as long as that is not in every other file.
+fn telling(question: &Question<'_>, seen: &Seen) -> Option<Wanted> {
+    let common = (1.0 + seen.files.len() as f64 / COMMON).ln();
+    let rare = question.keywords.iter().zip(&question.rarity).filter(|(_, rarity)| **rarity > common);
+    let rare: Vec<String> = rare.map(|(keyword, _)| escape(&keyword.text)).collect();
+    let (rare, definers) = (rare.join("|"), DEFINERS.join("|"));
+    let pattern = format!(r"(?-u:\b)(?:{definers})\s+(?:\(.*\)\s*)?[A-Za-z0-9_]*(?i:{rare})|^//!.*(?i:{rare})");
+    (!rare.is_empty())
+        .then(|| Wanted { tool: "grep", input: json!({"pattern": pattern, "output_mode": "content", "limit": 200}) })
 }
 
 /// Whether this is the README of the whole repository.
@@ -129,30 +188,4 @@ fn names(keywords: &[Keyword]) -> Option<String> {
         })
         .collect();
     (!patterns.is_empty()).then(|| format!("**/{{{}}}", patterns.join(",")))
-}
-
-/// Keywords that stand side by side in the question: as one identifier, as two words, or in one line.
-fn near(keywords: &[Keyword]) -> Option<String> {
-    let words: Vec<String> =
-        keywords.iter().filter(|keyword| keyword.kind == Kind::Word).map(|keyword| escape(&keyword.text)).collect();
-    let mut patterns = Vec::new();
-    for (at, first) in words.iter().enumerate() {
-        for second in words.iter().skip(at + 1).take(2) {
-            patterns.push(format!("{first}.{{0,40}}{second}|{second}.{{0,40}}{first}"));
-        }
-    }
-    (!patterns.is_empty()).then(|| patterns.join("|"))
-}
-
-/// A text as a regular expression that matches it.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        // Not all punctuation: `\<` and `\>` have a meaning of their own.
-        if r"\.+*?()|[]{}^$#&-~".contains(character) {
-            escaped.push('\\');
-        }
-        escaped.push(character);
-    }
-    escaped
 }

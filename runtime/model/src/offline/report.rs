@@ -4,10 +4,12 @@
 use super::keywords::Keyword;
 use super::markdown::{answer, block, code, words};
 use super::paths;
+use super::places::{Place, places};
 use super::plan::{Tools, is_readme};
-use super::rank::{self, Place};
+use super::rank::{self, Question};
 use super::role::{Role, TESTS_START};
 use super::seen::{Seen, Window};
+use super::shape::shape;
 
 /// How many places are listed, and how many of them are shown.
 const LISTED: usize = 8;
@@ -18,12 +20,54 @@ const EXCERPT: usize = 12;
 const ABOVE: usize = 5;
 
 /// Said at the end of every answer.
-pub(super) const CLOSING: &str =
-    "_An answer in prose needs a language model; connecting one is not in this version yet._\n";
+pub(super) const CLOSING: &str = "_This was `offline`: a fixed plan of searches, no language model. It searched and read; it \
+judged, ran and changed nothing. To have a model answer, set `model = \"provider:model\"` in `config.toml`: `palisade \
+doctor` shows where that file is, `palisade models` what can be set._\n";
+
+/// What tasks begin with that ask for more than a place to look.
+const DEEDS: &[&str] = &[
+    "add",
+    "build",
+    "change",
+    "check",
+    "clean",
+    "convert",
+    "create",
+    "debug",
+    "delete",
+    "design",
+    "extend",
+    "fix",
+    "implement",
+    "improve",
+    "install",
+    "make",
+    "migrate",
+    "move",
+    "optimise",
+    "optimize",
+    "plan",
+    "port",
+    "refactor",
+    "remove",
+    "rename",
+    "replace",
+    "review",
+    "rewrite",
+    "run",
+    "simplify",
+    "split",
+    "test",
+    "update",
+    "upgrade",
+    "verify",
+    "write",
+];
 
 pub(super) fn write(keywords: &[Keyword], tools: Tools<'_>, seen: &Seen) -> String {
-    let ranking = rank::by_lines(keywords, seen);
-    let mut places = rank::places(keywords, &ranking, seen);
+    let question = Question::new(keywords, seen);
+    let ranking = rank::files(&question, seen);
+    let mut places = places(&question, &ranking, seen);
     places.truncate(LISTED);
     let sections = vec![
         opening(keywords, tools, seen, !places.is_empty() || !ranking.is_empty()),
@@ -38,16 +82,24 @@ pub(super) fn write(keywords: &[Keyword], tools: Tools<'_>, seen: &Seen) -> Stri
 }
 
 fn opening(keywords: &[Keyword], tools: Tools<'_>, seen: &Seen, found: bool) -> String {
-    let searched: Vec<String> = keywords.iter().map(|keyword| code(&keyword.text)).collect();
+    let searched: Vec<String> = keywords.iter().map(|keyword| code(&keyword.said)).collect();
     let searched = searched.join(", ");
     let among = match (seen.files.len(), seen.files_cut) {
         (0, _) => String::new(),
+        (1, false) => " in one file".to_owned(),
         (count, false) => format!(" in {count} files"),
         (count, true) => format!(" in more than {count} files"),
     };
-    let what = "This is an offline survey without a language model: places to look, not an interpretation.";
-    if !tools.has("grep") && !tools.has("glob") {
-        format!("I would look for {searched}, but this agent has neither `grep` nor `glob`. {what}")
+    let what = match asks_for_deeds(&seen.task) {
+        true => {
+            "The task asks for work that takes a language model; none of it was done. This is an offline survey: places to look, not an interpretation."
+        }
+        false => "This is an offline survey without a language model: places to look, not an interpretation.",
+    };
+    if !tools.can_look() {
+        format!(
+            "I would look for {searched}, but this agent has no tool to search or list files with (`grep`, `glob`, `tree` or `ls`). {what}"
+        )
     } else if found {
         format!("Looked for {searched}{among}. {what}")
     } else {
@@ -55,6 +107,13 @@ fn opening(keywords: &[Keyword], tools: Tools<'_>, seen: &Seen, found: bool) -> 
             "Looked for {searched}{among} and found nothing. {what} Other words, or a name as it is written in the code, may do better."
         )
     }
+}
+
+/// Whether a task asks for something to be done, not to be found.
+fn asks_for_deeds(task: &str) -> bool {
+    let words = task.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).map(str::to_lowercase);
+    let polite = ["please", "can", "could", "you", "would", "now", "let", "us", "me"];
+    words.take(6).find(|word| !polite.contains(&word.as_str())).is_some_and(|word| DEEDS.contains(&word.as_str()))
 }
 
 fn most_relevant(places: &[Place]) -> String {
@@ -67,18 +126,23 @@ fn most_relevant(places: &[Place]) -> String {
 }
 
 fn reason(place: &Place) -> String {
-    let found: Vec<String> = place.keywords.iter().map(|keyword| code(keyword)).collect();
-    let found = found.join(", ");
+    let list = |words: &[String]| words.iter().map(|word| code(word)).collect::<Vec<_>>().join(", ");
+    let found = if place.keywords.is_empty() { "no keyword in it".to_owned() } else { list(&place.keywords) };
     let kind = match (place.role, paths::kind(&place.path)) {
-        (_, paths::Kind::Test) => "test",
+        _ if place.is_test => "test",
         (Role::Definition, _) => "definition",
+        (Role::Introduction, _) => "what the file is",
         (Role::Heading, _) => "heading",
         (Role::Documentation, _) => "documentation",
         (Role::Import, _) => "import",
         (Role::Mention, paths::Kind::Document) => "document",
         (Role::Mention, _) => "code",
     };
-    format!("{kind}: {found}")
+    let also = |what: &str, words: &[String]| match words {
+        [] => String::new(),
+        words => format!("; {what} {}", list(words)),
+    };
+    format!("{kind}: {found}{}{}", also("nearby", &place.near), also("file named after", &place.named))
 }
 
 /// When no line was seen, for want of a tool, names are all there is.
@@ -153,7 +217,9 @@ fn excerpts(places: &[Place], seen: &Seen) -> String {
     let mut text = String::new();
     let mut shown: Vec<&str> = Vec::new();
     for place in places {
-        if shown.len() == SHOWN || shown.contains(&place.path.as_str()) {
+        // What a file says of itself is quoted already.
+        let is_quoted = place.role == Role::Introduction;
+        if shown.len() == SHOWN || shown.contains(&place.path.as_str()) || is_quoted {
             continue;
         }
         if let Some(excerpt) = seen.windows.iter().find_map(|window| excerpt(place, window)) {
@@ -198,58 +264,6 @@ fn repository(seen: &Seen) -> String {
     }
     text.push_str(&shape(seen));
     if text.is_empty() { text } else { format!("## The repository\n\n{text}") }
-}
-
-/// Languages, entry points and tests, as far as the paths tell.
-pub(super) fn shape(seen: &Seen) -> String {
-    let mut text = String::new();
-    let languages: Vec<String> = paths::languages(seen.files.iter().map(String::as_str))
-        .iter()
-        .take(6)
-        .map(|(language, count)| format!("{language} ({count})"))
-        .collect();
-    if !languages.is_empty() {
-        let among = if seen.files_cut { " among the files listed" } else { "" };
-        text.push_str(&format!("- Languages by number of files{among}: {}\n", languages.join(", ")));
-    }
-    let mut entries: Vec<&str> = seen.files.iter().map(String::as_str).filter(|path| paths::is_entry(path)).collect();
-    entries.sort_by_key(|path| (path.matches('/').count(), *path));
-    if !entries.is_empty() {
-        let shown: Vec<String> = entries.iter().take(5).map(|path| code(&start(path, seen))).collect();
-        let more = if entries.len() > 5 { format!(" and {} more", entries.len() - 5) } else { String::new() };
-        text.push_str(&format!("- Entry points: {}{more}\n", shown.join(", ")));
-    }
-    let tests: Vec<&str> =
-        seen.files.iter().map(String::as_str).filter(|path| paths::kind(path) == paths::Kind::Test).collect();
-    if !tests.is_empty() {
-        let mut places: Vec<String> = tests.iter().map(|path| test_place(path)).collect();
-        places.sort();
-        places.dedup();
-        let shown: Vec<String> = places.iter().take(4).map(|place| code(place)).collect();
-        text.push_str(&format!("- Tests: {} files, in {}\n", tests.len(), shown.join(", ")));
-    }
-    text
-}
-
-/// A path with the line a program starts at, if that was seen.
-fn start(path: &str, seen: &Seen) -> String {
-    let starts = ["fn main(", "func main(", "int main(", "static void main", "if __name__ =="];
-    let is_start = |text: &str| starts.iter().any(|start| text.contains(start)) && !text.trim_start().starts_with("//");
-    let line = seen.lines.iter().find(|line| line.path == path && is_start(&line.text));
-    line.map_or(path.to_owned(), |line| format!("{path}:{}", line.number))
-}
-
-/// The directory that holds tests, not the one inside it.
-fn test_place(path: &str) -> String {
-    let mut place = Vec::new();
-    for part in paths::directory(path).split('/') {
-        place.push(part);
-        if matches!(part, "tests" | "test" | "__tests__" | "spec" | "specs" | "benches" | "e2e") {
-            break;
-        }
-    }
-    let place = place.join("/");
-    if place.is_empty() { path.to_owned() } else { format!("{place}/") }
 }
 
 /// Calls that failed, so that a gap is not taken for an absence.

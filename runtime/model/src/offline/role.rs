@@ -32,6 +32,8 @@ pub(super) const TESTS_START: &str = "#[cfg(test)]";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Definition,
+    /// What a file says of itself at its top.
+    Introduction,
     Heading,
     Documentation,
     Mention,
@@ -42,6 +44,7 @@ impl Role {
     pub(super) fn weight(self) -> f64 {
         match self {
             Self::Definition => 1.7,
+            Self::Introduction => 1.6,
             Self::Heading => 1.4,
             Self::Documentation => 1.3,
             Self::Mention => 1.0,
@@ -61,10 +64,15 @@ pub(super) fn role(keywords: &[Keyword], line: &Line) -> Role {
         let is_example = said.starts_with("    ")
             || said.trim_end().ends_with([';', '{', '(', '}'])
             || ["let ", "assert", "//"].iter().any(|start| said.trim_start().starts_with(start));
-        if is_example { Role::Mention } else { Role::Documentation }
+        match (is_example, text.starts_with("//!") && line.number <= 3) {
+            (true, _) => Role::Mention,
+            (false, true) => Role::Introduction,
+            (false, false) => Role::Documentation,
+        }
     } else if ["use ", "pub use ", "import ", "from ", "#include", "require", "mod "]
         .iter()
         .any(|word| text.starts_with(word))
+        || is_name_list(text)
     {
         Role::Import
     } else if !text.starts_with("//") && !text.starts_with('#') && defined(keywords, text).is_some() {
@@ -72,6 +80,13 @@ pub(super) fn role(keywords: &[Keyword], line: &Line) -> Role {
     } else {
         Role::Mention
     }
+}
+
+/// Whether a line holds nothing but names: the middle of an import, or of an argument list.
+fn is_name_list(text: &str) -> bool {
+    let text = text.trim_end();
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '{' | '}' | '*' | ',' | ' ');
+    text.ends_with([',', '{']) && text.contains(',') && text.chars().all(is_plain) && !text.contains(": ")
 }
 
 /// What a line defines, if that is named after a keyword; lower case.
@@ -86,7 +101,8 @@ pub(super) fn defined(keywords: &[Keyword], text: &str) -> Option<String> {
         let mut words = rest.split(|c| !is_word(c)).filter(|word| !word.is_empty());
         // A method in Go has its receiver between the word and the name.
         let name = if rest.starts_with('(') { words.nth(2)? } else { words.next()? };
-        Some(name.to_lowercase()).filter(|name| is_definer && keywords.iter().any(|keyword| keyword.is_in(name)))
+        Some(name.to_lowercase())
+            .filter(|name| is_definer && keywords.iter().any(|keyword| keyword.strength(name) > 0.0))
     })
 }
 
@@ -108,7 +124,9 @@ mod tests {
         check("a.rs", "fn other() { sandbox() }", Role::Mention);
         check("a.rs", ".expect(\"struct sandbox\")", Role::Mention);
         check("a.rs", "///     let sandbox = new();", Role::Mention);
-        check("a.rs", "//! Where a sandbox is made.", Role::Documentation);
+        check("a.rs", "//! Where a sandbox is made.", Role::Introduction);
+        check("a.rs", "/// Makes a sandbox.", Role::Documentation);
+        check("a.rs", "    Sandbox, SandboxError, SandboxPool,", Role::Import);
         check("a.rs", "use crate::Sandbox;", Role::Import);
         check("a.md", "## The sandbox", Role::Heading);
         check("a.py", "# the class Sandbox", Role::Mention);

@@ -3,10 +3,13 @@
 //! Outputs are parsed tolerantly: a line that does not fit is skipped, so a tool that formats
 //! differently makes the survey poorer, never wrong.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use palisade_agent::{Entry, ToolCall, ToolResult, Transcript};
 use serde_json::Value;
+
+/// The pattern whose counts are the sizes of files.
+pub(super) const EVERY_LINE: &str = "^";
 
 /// Everything that is known. What is not in here cannot be in an answer.
 #[derive(Debug, Default)]
@@ -21,12 +24,15 @@ pub(super) struct Seen {
     pub(super) files_cut: bool,
     /// How often a pattern occurs in a file, from `grep` in count mode.
     pub(super) counts: Vec<Count>,
+    /// How many lines files have, as far as they were counted.
+    pub(super) sizes: HashMap<String, u64>,
     /// Every line that `grep` showed, once each.
     pub(super) lines: Vec<Line>,
+    known_lines: HashSet<(String, usize)>,
     /// Every stretch of a file that `read` showed.
     pub(super) windows: Vec<Window>,
-    /// What `tree` or `ls` drew.
-    pub(super) drawing: String,
+    /// Directories that were listed but not looked into.
+    pub(super) directories: Vec<String>,
     /// Calls that failed: the tool, and the first line of why.
     pub(super) failures: Vec<(String, String)>,
 }
@@ -76,6 +82,12 @@ impl Seen {
         seen
     }
 
+    /// How many lines a file usually has here.
+    pub(super) fn usual_size(&self) -> f64 {
+        let all: u64 = self.sizes.values().sum();
+        (all as f64 / self.sizes.len().max(1) as f64).max(1.0)
+    }
+
     pub(super) fn has_called(&self, tool: &str, input: &Value) -> bool {
         self.calls.iter().any(|(other, with)| other == tool && with == input)
     }
@@ -89,10 +101,12 @@ impl Seen {
         let input = |name: &str| call.input.get(name).and_then(Value::as_str).unwrap_or_default();
         match (call.tool.as_str(), input("output_mode")) {
             ("glob", _) => self.take_files(text),
+            ("grep", "count") if input("pattern") == EVERY_LINE => self.take_sizes(text),
             ("grep", "count") => self.take_counts(input("pattern"), text),
             ("grep", "content") => self.take_lines(text),
             ("read", _) => self.take_window(input("path"), text),
-            ("tree" | "ls", _) if self.drawing.is_empty() => text.clone_into(&mut self.drawing),
+            ("tree", _) => self.take_tree(text),
+            ("ls", _) => self.take_directory(text),
             _ => {}
         }
     }
@@ -108,21 +122,45 @@ impl Seen {
         }
     }
 
-    fn take_counts(&mut self, pattern: &str, text: &str) {
+    /// Reads the paths back from a drawing: four characters for each level.
+    fn take_tree(&mut self, text: &str) {
+        let mut above: Vec<&str> = Vec::new();
         for line in text.lines().filter(|line| !is_note(line)) {
-            if let Some((path, count)) = line.rsplit_once(':')
-                && let Ok(count) = count.trim().parse()
-                && count > 0
-            {
-                self.counts.push(Count { pattern: pattern.to_owned(), path: clean(path).to_owned(), count });
+            let Some((branch, name)) = line.split_once("-- ") else { continue };
+            above.truncate(branch.chars().count() / 4);
+            let (name, is_cut) = name.split_once(" … ").map_or((name, false), |(name, _)| (name, true));
+            self.files_cut |= is_cut || name.starts_with('…');
+            match name.strip_suffix('/') {
+                Some(directory) => above.push(directory),
+                None if name.starts_with('…') => {}
+                None => self.files.push([&above[..], &[name]].concat().join("/")),
             }
         }
+    }
+
+    fn take_directory(&mut self, text: &str) {
+        for line in text.lines().filter(|line| !is_note(line)) {
+            match line.strip_suffix('/') {
+                Some(directory) => self.directories.push(directory.to_owned()),
+                None => self.files.extend(line.split("  ").next().map(str::to_owned)),
+            }
+        }
+        self.files_cut |= !self.directories.is_empty();
+    }
+
+    fn take_counts(&mut self, pattern: &str, text: &str) {
+        let counts = counted(text).map(|(path, count)| Count { pattern: pattern.to_owned(), path, count });
+        self.counts.extend(counts);
+    }
+
+    fn take_sizes(&mut self, text: &str) {
+        self.sizes.extend(counted(text));
     }
 
     fn take_lines(&mut self, text: &str) {
         for line in text.lines().filter(|line| !is_note(line)) {
             if let Some(line) = located(line)
-                && !self.lines.iter().any(|other| other.number == line.number && other.path == line.path)
+                && self.known_lines.insert((line.path.clone(), line.number))
             {
                 self.lines.push(line);
             }
@@ -135,6 +173,11 @@ impl Seen {
             Some((number.trim().parse().ok()?, text.to_owned()))
         };
         let lines: Vec<(usize, String)> = text.lines().filter_map(numbered).collect();
+        for (number, text) in &lines {
+            if self.known_lines.insert((clean(path).to_owned(), *number)) {
+                self.lines.push(Line { path: clean(path).to_owned(), number: *number, text: text.clone() });
+            }
+        }
         if !lines.is_empty() {
             self.windows.push(Window { path: clean(path).to_owned(), lines });
         }
@@ -150,6 +193,15 @@ fn is_note(line: &str) -> bool {
 
 fn clean(path: &str) -> &str {
     path.strip_prefix("./").unwrap_or(path)
+}
+
+/// Parses `path:count`, line by line.
+fn counted(text: &str) -> impl Iterator<Item = (String, u64)> {
+    text.lines().filter(|line| !is_note(line)).filter_map(|line| {
+        let (path, count) = line.rsplit_once(':')?;
+        let count = count.trim().parse().ok().filter(|count| *count > 0)?;
+        Some((clean(path).to_owned(), count))
+    })
 }
 
 /// Parses `path:line:text`; the path may contain colons.

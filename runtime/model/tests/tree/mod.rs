@@ -53,7 +53,8 @@ impl TreeTool {
             "glob" => self.glob(input),
             "grep" => self.grep(input),
             "read" => self.read(input),
-            "tree" => Ok(self.tree.iter().map(|(path, _)| format!("├── {path}\n")).collect()),
+            "tree" => Ok(self.draw()),
+            "ls" => Ok(self.list()),
             _ => Err("this tool is broken".into()),
         }
     }
@@ -79,14 +80,48 @@ impl TreeTool {
         Ok(text)
     }
 
+    fn draw(&self) -> String {
+        let mut paths: Vec<&str> = self.tree.iter().map(|(path, _)| path.as_str()).collect();
+        paths.sort_unstable();
+        let (mut lines, mut above) = (vec![".".to_owned()], Vec::new());
+        for path in paths {
+            let parts: Vec<&str> = path.split('/').collect();
+            let same = parts.iter().zip(&above).take_while(|(a, b)| a == b).count().min(parts.len() - 1);
+            for (depth, part) in parts.iter().enumerate().skip(same) {
+                let end = if depth + 1 < parts.len() { "/" } else { "" };
+                lines.push(format!("{}|-- {part}{end}", "|   ".repeat(depth)));
+            }
+            above = parts;
+        }
+        lines.push(format!("({} files)", self.tree.len()));
+        lines.join("\n")
+    }
+
+    fn list(&self) -> String {
+        let mut lines: Vec<String> = self
+            .tree
+            .iter()
+            .map(|(path, text)| match path.split_once('/') {
+                Some((directory, _)) => format!("{directory}/"),
+                None => format!("{path}  {} B  2026-01-01 00:00", text.len()),
+            })
+            .collect();
+        lines.sort_by_key(|line| !line.ends_with('/'));
+        lines.dedup();
+        lines.join("\n")
+    }
+
     fn grep(&self, input: &Value) -> Result<String, String> {
         let matcher = RegexMatcherBuilder::new()
+            .multi_line(true)
             .case_insensitive(input["ignore_case"] == json!(true))
             .fixed_strings(input["fixed_strings"] == json!(true))
             .build(input["pattern"].as_str().unwrap())
             .map_err(|error| error.to_string())?;
         let mut lines = Vec::new();
-        for (path, text) in self.matching(input["glob"].as_str().unwrap_or("**/*"))? {
+        let glob = input["glob"].as_str().unwrap_or("**/*");
+        let glob = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
+        for (path, text) in self.matching(&glob)? {
             if input["path"].as_str().is_some_and(|wanted| wanted != path) {
                 continue;
             }
