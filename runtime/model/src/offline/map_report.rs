@@ -34,9 +34,7 @@ fn opening(tools: Tools<'_>, seen: &Seen) -> String {
     let count = match (seen.files.len(), seen.files_cut) {
         (0, _) if seen.directories.is_empty() => "There are no files here".to_owned(),
         (0, _) => "A map of this directory".to_owned(),
-        (1, false) => "A map of this directory with its one file".to_owned(),
-        (count, false) => format!("A map of this repository of {count} files"),
-        (count, true) => format!("A map of this repository of more than {count} files"),
+        _ => format!("A map of this repository of {}", seen.files_in_words()),
     };
     format!("{count}. {what}")
 }

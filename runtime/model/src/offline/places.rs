@@ -163,15 +163,17 @@ fn are_near(text: &str, first: &str, second: &str) -> bool {
     })
 }
 
-/// A thing that is called just like a keyword is what was asked for, a type even more than a function.
+/// A thing that is called just like a keyword is what was asked for, a type even more than a function;
+/// and so is one whose name says several of them.
 fn name_weight(keywords: &[Keyword], text: &str) -> f64 {
     let name = defined(keywords, text).unwrap_or_default();
-    let is_named = keywords.iter().any(|keyword| name == keyword.text || name.strip_suffix('s') == Some(&keyword.text));
+    let is_named = keywords.iter().any(|keyword| name == keyword.said || name == keyword.text);
     let is_type = ["struct ", "enum ", "trait ", "class ", "interface "].iter().any(|word| text.contains(word));
+    let said = keywords.iter().filter(|keyword| keyword.is_in(&name)).count();
     match (is_named, is_type) {
         (true, true) => 1.5,
         (true, false) => 1.25,
-        (false, _) => 1.0,
+        (false, _) => 1.0 + 0.25 * said.saturating_sub(1).min(2) as f64,
     }
 }
 

@@ -84,12 +84,7 @@ pub(super) fn write(keywords: &[Keyword], tools: Tools<'_>, seen: &Seen) -> Stri
 fn opening(keywords: &[Keyword], tools: Tools<'_>, seen: &Seen, found: bool) -> String {
     let searched: Vec<String> = keywords.iter().map(|keyword| code(&keyword.said)).collect();
     let searched = searched.join(", ");
-    let among = match (seen.files.len(), seen.files_cut) {
-        (0, _) => String::new(),
-        (1, false) => " in one file".to_owned(),
-        (count, false) => format!(" in {count} files"),
-        (count, true) => format!(" in more than {count} files"),
-    };
+    let among = if seen.files.is_empty() { String::new() } else { format!(" in {}", seen.files_in_words()) };
     let what = match asks_for_deeds(&seen.task) {
         true => {
             "The task asks for work that takes a language model; none of it was done. This is an offline survey: places to look, not an interpretation."

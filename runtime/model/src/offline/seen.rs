@@ -20,6 +20,8 @@ pub(super) struct Seen {
     calls: Vec<(String, Value)>,
     /// Every path that `glob` gave, in its order, once each.
     pub(super) files: Vec<String>,
+    /// How many files there are, if a list that was cut said so.
+    files_there: usize,
     /// Whether a list of files was cut.
     pub(super) files_cut: bool,
     /// How often a pattern occurs in a file, from `grep` in count mode.
@@ -82,6 +84,16 @@ impl Seen {
         seen
     }
 
+    /// How many files there are, in words.
+    pub(super) fn files_in_words(&self) -> String {
+        match (self.files.len(), self.files_cut) {
+            (1, false) => "one file".to_owned(),
+            (count, false) => format!("{count} files"),
+            (count, true) if self.files_there > count => format!("{} files", self.files_there),
+            (count, true) => format!("more than {count} files"),
+        }
+    }
+
     /// How many lines a file usually has here.
     pub(super) fn usual_size(&self) -> f64 {
         let all: u64 = self.sizes.values().sum();
@@ -113,7 +125,15 @@ impl Seen {
 
     fn take_files(&mut self, text: &str) {
         let mut known: HashSet<String> = self.files.iter().cloned().collect();
-        self.files_cut |= text.lines().any(|line| line.starts_with('…'));
+        for note in text.lines().filter(|line| line.starts_with('…')) {
+            self.files_cut = true;
+            // `… 12000 matches in total, …` of the list of all files; other lists are shorter.
+            let count: String =
+                note.chars().skip(1).skip_while(|c| *c == ' ').take_while(char::is_ascii_digit).collect();
+            if note.contains(" in total") {
+                self.files_there = self.files_there.max(count.parse().unwrap_or(0));
+            }
+        }
         for line in text.lines().filter(|line| !is_note(line) && !line.ends_with('/')) {
             let path = clean(line.trim_end());
             if !path.is_empty() && known.insert(path.to_owned()) {

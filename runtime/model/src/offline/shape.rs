@@ -21,11 +21,11 @@ pub(super) fn shape(seen: &Seen) -> String {
 
 fn size(seen: &Seen) -> String {
     let lines: u64 = seen.sizes.iter().filter(|(path, _)| is_written(path)).map(|(_, lines)| lines).sum();
-    let more = if seen.files_cut { "more than " } else { "" };
+    let among = if seen.files_cut { " in those that were counted" } else { "" };
     if lines == 0 {
         String::new()
     } else {
-        format!("- Size: {more}{} files, {lines} lines of text\n", seen.files.len())
+        format!("- Size: {}, {lines} lines of text{among}\n", seen.files_in_words())
     }
 }
 
