@@ -5,6 +5,8 @@
 pub(super) enum Kind {
     Source,
     Document,
+    /// Shows how something is used.
+    Example,
     Test,
     /// What tests are made from: it names much and explains nothing.
     Fixture,
@@ -20,6 +22,7 @@ impl Kind {
         match self {
             Self::Source => 1.0,
             Self::Document => 0.8,
+            Self::Example => 0.5,
             Self::Test => 0.35,
             Self::Fixture => 0.2,
             Self::Record => 0.2,
@@ -82,6 +85,8 @@ pub(super) fn kind(path: &str) -> Kind {
         || matches!(stem(name), "tests" | "test" | "conftest")
     {
         if is_data(name) { Kind::Fixture } else { Kind::Test }
+    } else if is_under(&["examples", "example", "samples", "demo", "demos"]) {
+        Kind::Example
     } else if matches!(extension(name), Some("md" | "rst" | "txt" | "adoc" | "org")) || is_under(&["docs", "doc"]) {
         Kind::Document
     } else {
@@ -212,7 +217,9 @@ mod tests {
         check("src/sandbox.rs", Kind::Source);
         check("docs/design.html", Kind::Document);
         check("README.md", Kind::Document);
+        check("examples/hello.rs", Kind::Example);
         check("src/run/tests.rs", Kind::Test);
+        check("tests/cases/one.json", Kind::Fixture);
         check("pkg/a_test.go", Kind::Test);
         check("tests/suite/run.rs", Kind::Test);
         check("CHANGELOG.md", Kind::Record);

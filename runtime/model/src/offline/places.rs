@@ -167,6 +167,10 @@ fn are_near(text: &str, first: &str, second: &str) -> bool {
 /// and so is one whose name says several of them.
 fn name_weight(keywords: &[Keyword], text: &str) -> f64 {
     let name = defined(keywords, text).unwrap_or_default();
+    // Every other type has one; it is not what a question about something new, or about the main thing, is after.
+    if keywords.len() > 1 && ["new", "main", "default", "init", "__init__", "from"].contains(&name.as_str()) {
+        return 0.5;
+    }
     let is_named = keywords.iter().any(|keyword| name == keyword.said || name == keyword.text);
     let is_type = ["struct ", "enum ", "trait ", "class ", "interface "].iter().any(|word| text.contains(word));
     let said = keywords.iter().filter(|keyword| keyword.is_in(&name)).count();
