@@ -27,7 +27,7 @@ use layers::Layers;
 pub(crate) use layers::{Layer, Origin};
 pub(crate) use schema::schema;
 pub(crate) use setting::Name;
-pub(crate) use typed::Typed;
+pub(crate) use typed::{Traces, Typed};
 use value::Value;
 
 /// What is in force.

@@ -4,7 +4,7 @@
 use std::{mem, path::PathBuf, sync::Arc};
 
 use palisade_agent::{
-    Asker, Cancellation, Outcome, PermissionMode, Provider, Run, RunError, Toolbox, Transcript, Usage, Watcher,
+    Asker, Cancellation, Event, Outcome, PermissionMode, Provider, Run, RunError, Toolbox, Transcript, Usage, Watcher,
 };
 use palisade_catalog::{Effective, Registry, surroundings};
 use serde_json::Value;
@@ -13,9 +13,11 @@ use tokio::runtime::Runtime;
 use crate::{
     artifacts::Shelf,
     assemble::Assembly,
+    config,
     interrupts::Interrupts,
     render::{Line, Style, Terminal, words},
     settings::Settings,
+    traces::Traces,
 };
 
 /// What a conversation is about.
@@ -28,6 +30,8 @@ pub(crate) struct Topic<'a> {
     pub(crate) asker: Option<Arc<dyn Asker>>,
     /// The JSON Schema that every answer has to fit.
     pub(crate) expected: Option<Value>,
+    /// Where traces go.
+    pub(crate) traces: Option<config::Traces>,
 }
 
 /// What came of one run.
@@ -47,7 +51,9 @@ pub(crate) struct Conversation<'a> {
     pub(crate) usage: Usage,
     pub(crate) interrupts: Interrupts,
     expected: Option<Value>,
+    traces: Option<Traces>,
     registry: &'a Registry,
+    terminal: &'a Terminal,
     runtime: Runtime,
     /// The engine that the tools run in.
     _assembly: Assembly<'a>,
@@ -56,7 +62,8 @@ pub(crate) struct Conversation<'a> {
 impl<'a> Conversation<'a> {
     /// Gives the agent its tools and says which of them it has not.
     pub(crate) fn open(topic: Topic<'a>, settings: &'a Settings, terminal: &'a Terminal) -> anyhow::Result<Self> {
-        let Topic { registry, effective, provider, workspace, asker, expected } = topic;
+        let Topic { registry, effective, provider, workspace, asker, expected, traces } = topic;
+        let traces = traces.map(|traces| Traces::to(&traces.endpoint, traces.content)).transpose()?;
         let assembly = Assembly::start(settings, terminal)?;
         let equipped = assembly.equip(&effective, &workspace)?;
         for tool in &equipped.left_out {
@@ -82,7 +89,9 @@ impl<'a> Conversation<'a> {
             usage: Usage::default(),
             interrupts,
             expected,
+            traces,
             registry,
+            terminal,
             runtime,
             _assembly: assembly,
         })
@@ -97,7 +106,14 @@ impl<'a> Conversation<'a> {
     ) -> anyhow::Result<Asked> {
         let transcript = mem::take(&mut self.transcript);
         let agent = &self.effective.agent;
-        let mut run = Run::new(agent, self.provider.as_ref(), &self.toolbox, watcher, cancellation, transcript)
+        let spans = self.traces.as_ref().map(Traces::watch);
+        let watcher = |event: Event| {
+            if let Some(spans) = &spans {
+                spans.watch(event.clone());
+            }
+            watcher.watch(event);
+        };
+        let mut run = Run::new(agent, self.provider.as_ref(), &self.toolbox, &watcher, cancellation, transcript)
             .among(surroundings(&self.effective, self.registry, &self.workspace));
         if let Some(schema) = &self.expected {
             run = run.expecting(schema)?;
@@ -124,6 +140,15 @@ impl<'a> Conversation<'a> {
             (palisade_model::Offline::NAME, _) => "offline: deterministic survey, no language model".to_owned(),
             (name, "") => name.to_owned(),
             (name, model) => format!("{name}:{model}"),
+        }
+    }
+}
+
+impl Drop for Conversation<'_> {
+    /// Sends the traces that were not sent yet.
+    fn drop(&mut self) {
+        if let Some(Err(why)) = self.traces.take().map(Traces::finish) {
+            self.terminal.warning(&why);
         }
     }
 }

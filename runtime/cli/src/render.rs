@@ -31,7 +31,6 @@ use crate::{
     settings::Colours,
 };
 pub(crate) use line::{Line, Style};
-pub(crate) use live::Lively;
 pub(crate) use timeline::{Timeline, Totals};
 
 /// Where a person looks, or a pipe in its place. Whatever is printed goes above what is live.

@@ -63,7 +63,8 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     choice.warning.iter().for_each(|warning| terminal.warning(warning));
     effective.warnings.iter().for_each(|warning| terminal.warning(warning));
     let asker = Person::at(terminal);
-    let topic = Topic { registry: &registry, effective, provider, workspace, asker, expected: None };
+    let traces = config.typed.traces.clone();
+    let topic = Topic { registry: &registry, effective, provider, workspace, asker, expected: None, traces };
     let conversation = Conversation::open(topic, settings, terminal)?;
     let input = Input::of_this_process(settings, terminal)?;
     Chat { name: &arguments.agent, registry: &registry, conversation, terminal, exit: Exit::Done }.hold(input)

@@ -107,7 +107,8 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         effective.warnings.iter().for_each(|warning| terminal.warning(warning));
     }
     let asker = Person::at(terminal).filter(|_| !arguments.quiet && format == Format::Text);
-    let topic = Topic { registry: &registry, effective, provider, workspace, asker, expected };
+    let traces = config.typed.traces.clone();
+    let topic = Topic { registry: &registry, effective, provider, workspace, asker, expected, traces };
     let mut conversation = Conversation::open(topic, settings, terminal)?;
 
     let expected_form = arguments.json_schema.is_some();

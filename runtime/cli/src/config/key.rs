@@ -167,7 +167,6 @@ mod tests {
             return;
         };
         let Ok(session) = KeyRing::from_special_id(KeyRingIdentifier::Session, true) else { return };
-        drop(keyring);
         let added = session.add_key("palisade:test-of-keys", "sk-from-the-keyring").unwrap();
         let key = fetch(&KeySource::Keyring("palisade:test-of-keys".to_owned()));
         added.invalidate().unwrap();
