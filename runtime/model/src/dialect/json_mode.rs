@@ -2,13 +2,14 @@
 //! or the answer, `{"tool": …, "input": …}`, and results go back as what a user says.
 //!
 //! What the words and the schema look like was decided by trying them on a model of 135 million
-//! parameters, the smallest that is to be had: it follows an example but not a description of one, fills
-//! an input sensibly only if the schema names its members, and repeats its last call for ever unless the
-//! result ends by offering the answer.
+//! parameters, the smallest that is to be had (`tests/llm` has the figures). It follows forms that it is
+//! shown, but copies whatever stands in them as an example: so texts are blank in the forms and must not
+//! be blank in the schema. It fills an input sensibly only if the schema names its members. It repeats
+//! its last call for ever unless the result ends by offering the answer.
 
 use std::collections::HashMap;
 
-use palisade_agent::{Listener, Part, Prompt, ProviderFailure, Reply, ReplyEnd, ToolCall, ToolSpec};
+use palisade_agent::{Entry, Listener, Part, Prompt, ProviderFailure, Reply, ReplyEnd, ToolCall, ToolSpec, Transcript};
 use serde_json::{Map, Value, json};
 
 use super::chat::{ChatReader, outcome, system, user};
@@ -18,8 +19,6 @@ use crate::Connection;
 
 /// What is said after a result.
 const ENOUGH: &str = "If this is enough, give the answer.";
-/// Stands for what the model fills in.
-const BLANK: &str = "…";
 
 /// Writes what depends on the mode: the messages, and what the reply is held to.
 pub(super) fn write(body: &mut Map<String, Value>, prompt: &Prompt<'_>, connection: &Connection) {
@@ -40,10 +39,25 @@ pub(super) fn write(body: &mut Map<String, Value>, prompt: &Prompt<'_>, connecti
     body.insert("messages".to_owned(), messages.into());
     let format = match prompt.tools {
         [] => answer_format(prompt.settings, 0, connection),
-        tools => Some(named("reply", &choices.schema(tools, prompt.settings.answer_schema.as_ref(), connection))),
+        tools => {
+            let stale = repeated(prompt.transcript);
+            let offered = tools.iter().filter(|tool| Some(tool.name.as_str()) != stale);
+            Some(named("reply", &choices.schema(offered, prompt.settings.answer_schema.as_ref(), connection)))
+        }
     };
     if let Some(format) = format {
         body.insert("response_format".to_owned(), json!({"type": "json_schema", "json_schema": format}));
+    }
+}
+
+/// The tool that was just called twice with the same input. It is not among the next choices: a small
+/// model would go on for ever, and nothing new would come of it.
+fn repeated(transcript: &Transcript) -> Option<&str> {
+    let answered = matches!(transcript.entries().last(), Some(Entry::Result { .. }));
+    let calls: Vec<&ToolCall> = transcript.calls().map(|(call, _)| call).filter(|_| answered).collect();
+    match calls.as_slice() {
+        [.., before, last] if before.tool == last.tool && before.input == last.input => Some(&last.tool),
+        _ => None,
     }
 }
 
@@ -66,15 +80,20 @@ impl<'a> Choices<'a> {
 
     /// One alternative for each tool and one for the answer. A schema that refers to its own parts is
     /// put where the references still lead, because a reference begins at the root.
-    fn schema(&self, tools: &[ToolSpec], answer: Option<&Value>, connection: &Connection) -> Value {
+    fn schema<'b>(
+        &self,
+        tools: impl Iterator<Item = &'b ToolSpec>,
+        answer: Option<&Value>,
+        connection: &Connection,
+    ) -> Value {
         let plain = object(&json!({"text": {"type": "string"}}));
-        let inputs = tools
-            .iter()
-            .map(|tool| (self.names.written(&tool.name).into_owned(), parameters(&tool.input_schema, connection)));
+        let inputs =
+            tools.map(|tool| (self.names.written(&tool.name).into_owned(), parameters(&tool.input_schema, connection)));
         let answer = (self.answer.clone(), answer.cloned().unwrap_or(plain));
         let mut definitions = Map::new();
         let mut alternatives = Vec::new();
-        for (name, mut input) in inputs.chain([answer]) {
+        for (name, input) in inputs.chain([answer]) {
+            let mut input = filled_in(input);
             let place = format!("{name}_input");
             if move_references(&mut input, &place) {
                 definitions.insert(place.clone(), input);
@@ -89,28 +108,28 @@ impl<'a> Choices<'a> {
         schema
     }
 
-    /// The tools in words, each with an example.
+    /// The tools in words, then the forms that a reply can have.
     fn described(&self, tools: &[ToolSpec], connection: &Connection) -> String {
-        let mut text = "Reply with one JSON object: either a call of one tool or the answer.\n".to_owned();
+        let mut words = String::from("The tools:\n");
+        let mut forms = String::new();
         for tool in tools {
+            let name = self.names.written(&tool.name);
             let schema = parameters(&tool.input_schema, connection);
-            let members = schema["properties"].as_object().cloned().unwrap_or_default();
-            let required: Vec<&str> =
-                schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            let (needed, optional): (Vec<_>, Vec<_>) =
-                members.iter().partition(|(name, _)| required.contains(&name.as_str()));
-            let example = needed.into_iter().map(|(name, member)| (name.clone(), example(member))).collect();
-            let call = written(&self.names.written(&tool.name), &Value::Object(example));
-            text.push_str(&format!("\n- {call}: {}", one_line(&tool.description)));
-            if !optional.is_empty() {
-                let names: Vec<String> =
-                    optional.into_iter().map(|(name, member)| optional_member(name, member)).collect();
-                text.push_str(&format!(" Optional: {}.", names.join("; ")));
+            words.push_str(&format!("- {name}: {}", one_line(&tool.description)));
+            let mut form = Map::new();
+            for (member, about) in schema["properties"].as_object().into_iter().flatten() {
+                let optional = if is_required(&schema, member) { "" } else { " (optional)" };
+                let meaning = one_line(about["description"].as_str().unwrap_or_default());
+                words.push_str(format!(" `{member}`{optional}: {meaning}").trim_end_matches([':', ' ']));
+                if optional.is_empty() {
+                    form.insert(member.clone(), blank(about));
+                }
             }
+            words.push('\n');
+            forms.push_str(&format!("{}\n", written(&name, &Value::Object(form))));
         }
-        let answer = written(&self.answer, &json!({ "text": BLANK }));
-        text.push_str(&format!("\n\nWhen you know the answer: {answer}\n"));
-        text
+        forms.push_str(&format!("{}\n", written(&self.answer, &json!({"text": ""}))));
+        format!("{words}\nReply with one JSON object, a call of one tool or the answer:\n{forms}")
     }
 
     /// Writes what the model said, as it would be said in this mode, and gives the calls that wait for
@@ -158,22 +177,34 @@ fn object(members: &Value) -> Value {
     json!({"type": "object", "properties": members, "required": required, "additionalProperties": false})
 }
 
-/// A value that shows where a member goes.
-fn example(member: &Value) -> Value {
+/// What stands for a value that the model has to fill in.
+fn blank(member: &Value) -> Value {
     match member["type"].as_str() {
         Some("integer" | "number") => json!(1),
         Some("boolean") => json!(true),
         Some("array") => json!([]),
         Some("object") => json!({}),
-        _ => json!(BLANK),
+        _ => json!(""),
     }
 }
 
-fn optional_member(name: &str, member: &Value) -> String {
-    match member["description"].as_str() {
-        Some(description) => format!("{name}, {}", one_line(description).trim_end_matches('.')),
-        None => name.to_owned(),
+fn is_required(schema: &Value, member: &str) -> bool {
+    schema["required"].as_array().is_some_and(|required| required.iter().any(|name| name == member))
+}
+
+/// Keeps a model from leaving a text that is required as blank as it stands in the forms.
+fn filled_in(mut schema: Value) -> Value {
+    let required: Vec<String> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    for name in required {
+        if let Some(Value::Object(member)) = schema.get_mut("properties").and_then(|members| members.get_mut(&name))
+            && member.get("type").is_some_and(|kind| kind == "string")
+            && !["enum", "const", "pattern", "format"].iter().any(|word| member.contains_key(*word))
+        {
+            member.entry("minLength").or_insert(json!(1));
+        }
     }
+    schema
 }
 
 fn one_line(text: &str) -> String {

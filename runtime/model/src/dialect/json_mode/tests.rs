@@ -1,6 +1,6 @@
 //! What a model without tools is told, and what its replies mean.
 
-use palisade_agent::{ReplySettings, Transcript};
+use palisade_agent::{ReplySettings, ToolResult, Transcript};
 
 use super::*;
 use crate::ToolMode;
@@ -32,20 +32,52 @@ fn a_reply_is_held_to_one_call_or_the_answer() {
         json!({"type": "object", "properties": {"tool": {"const": tool}, "input": input},
             "required": ["tool", "input"], "additionalProperties": false})
     };
-    let text = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"],
+    let text = json!({"type": "object", "properties": {"text": {"type": "string", "minLength": 1}}, "required": ["text"],
         "additionalProperties": false});
+    let mut read = tools()[0].input_schema.clone();
+    read["properties"]["path"]["minLength"] = json!(1);
     let expected = json!({"anyOf": [
-        choice("read", tools()[0].input_schema.clone()),
+        choice("read", read),
         choice("lists_write", json!({"type": "object", "properties": {}})),
         choice("answer", text),
     ]});
     let format = &body["response_format"]["json_schema"];
     assert_eq!((&format["schema"], &format["strict"]), (&expected, &json!(false)));
     let told = body["messages"][0]["content"].as_str().unwrap();
-    let read = "- {\"tool\":\"read\",\"input\":{\"path\":\"…\"}}: Does read. Optional: limit, How many lines.\n";
-    for part in ["Be brief.\n\nReply with one JSON object", read, r#"{"tool":"answer","input":{"text":"…"}}"#] {
-        assert!(told.contains(part), "{part} is not in {told}");
-    }
+    let expected = "Be brief.\n\nThe tools:\n\
+        - read: Does read. `path` `limit` (optional): How many lines.\n\
+        - lists_write: Does lists.write.\n\n\
+        Reply with one JSON object, a call of one tool or the answer:\n\
+        {\"tool\":\"read\",\"input\":{\"path\":\"\"}}\n\
+        {\"tool\":\"lists_write\",\"input\":{}}\n\
+        {\"tool\":\"answer\",\"input\":{\"text\":\"\"}}\n";
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_call_that_was_just_repeated_is_not_offered_again() {
+    let mut transcript = Transcript::new();
+    transcript.record_user("look");
+    let settings = ReplySettings::default();
+    let offered = |transcript: &Transcript| {
+        let body = request(&tools(), transcript, &settings);
+        let schema = &body["response_format"]["json_schema"]["schema"]["anyOf"];
+        let names = schema.as_array().unwrap().iter().map(|choice| choice["properties"]["tool"]["const"].as_str());
+        names.map(|name| name.unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    let mut call_it = |path: &str, expected: &str| {
+        let calls = transcript
+            .record_reply(&Reply { calls: vec![call("", "read", json!({ "path": path }))], ..Reply::default() });
+        transcript.record_result(&calls[0].id, ToolResult::done("same"));
+        assert_eq!(offered(&transcript), expected);
+    };
+    call_it("a", "read lists_write answer");
+    call_it("b", "read lists_write answer");
+    call_it("b", "lists_write answer");
+    call_it("c", "read lists_write answer");
+    call_it("c", "lists_write answer");
+    transcript.record_user("once more");
+    assert_eq!(offered(&transcript), "read lists_write answer");
 }
 
 #[test]
