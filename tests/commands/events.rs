@@ -124,10 +124,11 @@ fn standard_input_is_added_below_the_task() {
 
 /// CF-38
 #[test]
-fn a_budget_for_costs_needs_a_price() {
+fn a_budget_for_costs_is_an_amount_in_dollars() {
     let world = World::new();
-    let ended = world.palisade(&["run", "explore", "parcels", "--max-cost", "0.50"]).with_code(1);
-    assert!(ended.stderr.contains("no price is known"), "{}", ended.stderr);
+    let ended = world.palisade(&["run", "explore", "parcels", "--max-cost", "0"]).with_code(3);
+    assert!(ended.stderr.contains("the run has cost all that it may; "), "{}", ended.stderr);
+    world.palisade(&["run", "explore", "parcels", "--max-cost", "0.50"]).with_code(0);
     let ended = world.palisade(&["run", "explore", "parcels", "--max-cost", "lots"]).with_code(2);
     assert!(ended.stderr.contains("`lots` is not an amount in dollars, such as 0.50"), "{}", ended.stderr);
 }

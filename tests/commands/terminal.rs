@@ -17,6 +17,8 @@ struct Session {
     keys: Option<ChildStdin>,
     screen: ChildStdout,
     seen: Vec<u8>,
+    /// How far was looked.
+    looked: usize,
 }
 
 #[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test starts the program")]
@@ -38,7 +40,7 @@ impl Session {
             .spawn()
             .unwrap();
         let (keys, screen) = (child.stdin.take(), child.stdout.take().unwrap());
-        Self { child, keys, screen, seen: Vec::new() }
+        Self { child, keys, screen, seen: Vec::new(), looked: 0 }
     }
 
     fn press(&mut self, keys: &str) {
@@ -50,9 +52,13 @@ impl Session {
     /// Waits until this is on its way to the screen, after what was waited for before.
     #[track_caller]
     fn wait_for(&mut self, part: &str) {
-        let from = self.seen.len();
         let mut buffer = [0; 4096];
-        while !String::from_utf8_lossy(&self.seen[from..]).contains(part) {
+        loop {
+            let place = self.seen[self.looked..].windows(part.len()).position(|bytes| bytes == part.as_bytes());
+            if let Some(place) = place {
+                self.looked += place + part.len();
+                return;
+            }
             let count = self.screen.read(&mut buffer).unwrap();
             assert!(count > 0, "it ended without `{part}`:\n{}", self.raw());
             self.seen.extend_from_slice(&buffer[..count]);
@@ -97,7 +103,8 @@ fn the_live_line_is_seen_and_leaves_no_trace() {
 
 #[test]
 fn markdown_has_styles_on_a_terminal() {
-    let mut session = Session::start(&World::new(), &[], "run explore 'where are parcels unloaded?'");
+    let world = World::new();
+    let mut session = Session::start(&world, &[], "run explore 'where are parcels unloaded?'");
     assert_eq!(session.end(), Some(0), "{}", session.raw());
     assert!(session.raw().contains("\u{1b}[36m"), "code has a colour: {:?}", session.raw());
     assert!(!session.rows().contains("`src/"), "{}", session.rows());
@@ -106,7 +113,8 @@ fn markdown_has_styles_on_a_terminal() {
 
 #[test]
 fn without_colours_there_still_is_a_live_line() {
-    let mut session = Session::start(&World::new(), &[("NO_COLOR", "1")], "run explore parcels");
+    let world = World::new();
+    let mut session = Session::start(&world, &[("NO_COLOR", "1")], "run explore parcels");
     assert_eq!(session.end(), Some(0), "{}", session.raw());
     assert!(session.raw().contains("Ctrl-C to stop"), "{}", session.raw());
     assert!(!session.raw().contains("\u{1b}[36m") && !session.raw().contains("\u{1b}[1m"), "{:?}", session.raw());
@@ -117,7 +125,8 @@ fn quiet_and_dumb_terminals_have_no_live_line() {
     for (environment, arguments) in
         [(&[][..], "run explore parcels --quiet"), (&[("TERM", "dumb")], "run explore parcels")]
     {
-        let mut session = Session::start(&World::new(), environment, arguments);
+        let world = World::new();
+        let mut session = Session::start(&world, environment, arguments);
         assert_eq!(session.end(), Some(0), "{}", session.raw());
         assert!(!session.raw().contains("Ctrl-C to stop"), "{}", session.raw());
         assert!(session.rows().contains("harbour.rs"), "{}", session.rows());
@@ -152,11 +161,16 @@ fn a_conversation_is_typed() {
     session.wait_for("explore> ");
     session.press("where are parcels \\\r");
     session.press("unloaded?\r");
-    session.wait_for("explore> ");
+    // Typed ahead: it is not shown before it is read, and it is not lost.
+    session.wait_for("Ctrl-C to stop");
     session.press("/usage\r");
+    session.wait_for("harbour.rs:4");
+    session.wait_for("cost ");
     session.wait_for("explore> ");
     // What is typed is thrown away once; on an empty line the conversation ends.
-    session.press("nonsense\u{3}");
+    session.press("nonsense");
+    session.wait_for("nonsense");
+    session.press("\u{3}");
     session.wait_for("explore> ");
     session.press("\u{3}");
     assert_eq!(session.end(), Some(0), "{}", session.raw());

@@ -2,6 +2,7 @@
 //! else on standard error. What guests, models and files say is made harmless first.
 
 mod calls;
+mod echo;
 mod line;
 mod live;
 mod markdown;

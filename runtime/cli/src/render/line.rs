@@ -33,7 +33,11 @@ impl Line {
 
     /// The line with one more part.
     pub(crate) fn add(mut self, style: Style, text: &str) -> Self {
-        self.parts.push((style, neutral_line(text).into_owned()));
+        let text = neutral_line(text);
+        match self.parts.last_mut() {
+            Some((last, before)) if *last == style => before.push_str(&text),
+            _ => self.parts.push((style, text.into_owned())),
+        }
         self
     }
 

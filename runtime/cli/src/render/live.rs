@@ -10,6 +10,7 @@ use std::{
 
 use crate::render::{
     Printer, Terminal,
+    echo::Unseen,
     markdown::Tail,
     screen::{Screen, Streams},
     status::Status,
@@ -31,6 +32,8 @@ pub(super) struct Live {
     painted: Vec<usize>,
     /// Somebody is being asked; nothing moves meanwhile.
     held: bool,
+    /// Keys are not shown.
+    unseen: Option<Unseen>,
 }
 
 impl Live {
@@ -92,6 +95,7 @@ impl Terminal {
             return None;
         }
         self.begin_live();
+        self.printer().live.unseen = Unseen::begin();
         let (stop, stopped) = mpsc::channel();
         let terminal = self.clone();
         let painter = thread::spawn(move || {
@@ -133,7 +137,9 @@ impl Terminal {
         let Printer { streams, live } = &mut *self.printer();
         live.erase(&self.err, streams);
         live.held = true;
-        Held(self)
+        // Whoever is asked wants to see what is typed.
+        let unseen = live.unseen.take().is_some();
+        Held { terminal: self, unseen }
     }
 
     /// Takes what is live off the screen, unless somebody is just printing.
@@ -141,7 +147,7 @@ impl Terminal {
         if let Ok(mut printer) = self.printer.try_lock() {
             let Printer { streams, live } = &mut *printer;
             live.erase(&self.err, streams);
-            live.status = None;
+            *live = Live::default();
         }
     }
 
@@ -164,10 +170,18 @@ impl Drop for Lively {
 }
 
 /// As long as this lives, nothing moves.
-pub(crate) struct Held<'a>(&'a Terminal);
+pub(crate) struct Held<'a> {
+    terminal: &'a Terminal,
+    /// Keys were not shown before.
+    unseen: bool,
+}
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.0.change_live(|live| live.held = false);
+        let unseen = self.unseen.then(Unseen::begin).flatten();
+        self.terminal.change_live(|live| {
+            live.held = false;
+            live.unseen = unseen;
+        });
     }
 }

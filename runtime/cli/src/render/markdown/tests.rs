@@ -19,8 +19,19 @@ fn check(text: &str, expected: &str) {
 fn headings_bold_code_and_links_have_styles() {
     let lines = Markdown::whole("# Title\n\nA **bold** `word`, *soft*, [here](http://a.b).\n", 80);
     let shown: Vec<String> = lines.iter().map(|line| line.shown(None, true)).collect();
-    let second = "A \x1b[1mbold\x1b[0m \x1b[36mword\x1b[0m, \x1b[3msoft\x1b[0m, \x1b[4mhere\x1b[0m\x1b[2m \x1b[0m\x1b[2m(http://a.b)\x1b[0m.";
+    let second =
+        "A \x1b[1mbold\x1b[0m \x1b[36mword\x1b[0m, \x1b[3msoft\x1b[0m, \x1b[4mhere\x1b[0m\x1b[2m (http://a.b)\x1b[0m.";
     assert_eq!(shown, ["\x1b[1;35mTitle\x1b[0m", "", second]);
+}
+
+#[test]
+fn a_style_that_goes_on_is_said_once() {
+    let lines = Markdown::whole("# A long title that has to be wrapped here\n", WIDTH);
+    let shown: Vec<String> = lines.iter().map(|line| line.shown(None, true)).collect();
+    assert_eq!(shown, ["\x1b[1;35mA long title that has to be wrapped here\x1b[0m"]);
+    let lines = Markdown::whole("**one two three four five six seven eight nine**\n", WIDTH);
+    let shown: Vec<String> = lines.iter().map(|line| line.shown(None, true)).collect();
+    assert_eq!(shown, ["\x1b[1mone two three four five six seven eight\x1b[0m", "\x1b[1mnine\x1b[0m"]);
 }
 
 #[test]

@@ -64,8 +64,7 @@ impl Lines {
         let word = std::mem::take(&mut self.word);
         let width: usize = word.iter().map(|(_, text)| text.width()).sum();
         if self.used > 0 && self.used + width > self.width {
-            self.done.push(std::mem::take(&mut self.line));
-            self.used = 0;
+            self.break_line();
         }
         self.used += width;
         self.line.extend(word);
@@ -83,7 +82,15 @@ impl Lines {
 
     fn end_line(&mut self) {
         self.place_word();
-        self.done.push(std::mem::take(&mut self.line));
+        self.break_line();
+    }
+
+    fn break_line(&mut self) {
+        let mut line = std::mem::take(&mut self.line);
+        while line.last().is_some_and(|(_, text)| text == " ") {
+            line.pop();
+        }
+        self.done.push(line);
         self.used = 0;
     }
 }
