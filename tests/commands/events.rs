@@ -39,6 +39,80 @@ fn every_line_of_a_run_is_what_the_schema_says() {
     }
 }
 
+/// A model that talks while it works: it thinks, speaks in pieces, calls what it may not, and answers.
+const TALKS: &str = r##"[
+    {"thinking": ["Hm, ", "parcels."], "text": ["I will ", "look."], "calls": [
+        {"tool": "ls", "input": {"path": "src"}},
+        {"tool": "write", "input": {"path": "x", "content": "y"}},
+        {"tool": "read", "input": {"path": "/etc/passwd"}},
+        {"tool": "read", "input": {"pth": "src/main.rs"}}
+    ], "usage": {"input_tokens": 100, "output_tokens": 20, "cost_micros": 300}},
+    {"text": ["# Parcels\n\nIn **", "src**.\n"], "usage": {"input_tokens": 200, "output_tokens": 10}}
+]"##;
+
+#[test]
+fn what_a_model_says_and_wants_is_told_as_it_comes() {
+    let world = World::new();
+    let model = format!("scripted:{}", world.add_outside("script.json", TALKS.as_bytes()));
+    let ended = world.palisade(&["run", "explore", "go", "--model", &model, "--output-format", "stream-json"]);
+    let lines = lines(&ended.with_code(0));
+    check_against_the_docs(&lines);
+    let told = events(&lines);
+    for event in ["reply_thinking", "reply_text", "reply_call", "model_replied", "call_finished"] {
+        assert!(told.contains(&event), "{event} is not among {told:?}");
+    }
+    let text = |step: &[Value]| -> String {
+        let parts = step.iter().filter(|line| line["event"] == "reply_text");
+        parts.map(|line| line["text"].as_str().unwrap()).collect()
+    };
+    let second = lines.iter().rposition(|line| line["event"] == "step_started").unwrap();
+    assert_eq!(
+        (text(&lines[..second]).as_str(), text(&lines[second..]).as_str()),
+        ("I will look.", "# Parcels\n\nIn **src**.\n")
+    );
+    let failures: Vec<&Value> =
+        lines.iter().filter(|line| line["event"] == "call_finished").map(|line| &line["failure"]).collect();
+    assert!(failures.contains(&&json!("unknown_tool")) && failures.contains(&&json!("invalid_input")), "{failures:?}");
+    let usage = json!({ "input_tokens": 300, "output_tokens": 30, "cost_micros": 300 });
+    assert_eq!(lines.last().unwrap()["usage"], usage);
+}
+
+#[test]
+fn a_reply_that_breaks_off_is_kept_as_far_as_it_came() {
+    let world = World::new();
+    let script =
+        r#"[{"text": ["Half a ", "sentence"], "error": {"kind": "unreachable", "message": "the line is dead"}}]"#;
+    let model = format!("scripted:{}", world.add_outside("script.json", script.as_bytes()));
+    let report = world.palisade(&["run", "explore", "go", "--model", &model, "--json"]).with_code(4).json();
+    check_against_the_docs(&[report.clone()]);
+    assert_eq!((&report["outcome"], &report["said_last"]), (&json!("failed"), &json!("Half a sentence")));
+    let model = format!("scripted:{}", world.add_outside("script.json", script.as_bytes()));
+    let ended = world.palisade(&["run", "explore", "go", "--model", &model]).with_code(4);
+    assert!(ended.stderr.contains("what was said last:\n  Half a sentence\n"), "{}", ended.stderr);
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn a_model_that_goes_in_circles_has_an_exit_code_of_its_own() {
+    let world = World::new();
+    let reply = r#"{"calls": [{"tool": "ls", "input": {"path": "src"}}]}"#;
+    let script = format!("[{}]", [reply; 12].join(","));
+    let model = format!("scripted:{}", world.add_outside("script.json", script.as_bytes()));
+    let report = world.palisade(&["run", "explore", "go", "--model", &model, "--json"]).with_code(6).json();
+    assert_eq!(report["outcome"], "circling");
+    check_against_the_docs(&[report]);
+}
+
+#[test]
+fn an_answer_that_fits_the_schema_is_printed_as_it_is() {
+    let world = World::new();
+    let script = r#"[{"text": ["{\"places\": ", "[\"*a*\"]}"]}]"#;
+    let model = format!("scripted:{}", world.add_outside("script.json", script.as_bytes()));
+    let schema = r#"{"type": "object", "required": ["places"]}"#;
+    let ended = world.palisade(&["run", "explore", "go", "--model", &model, "--json-schema", schema]).with_code(0);
+    assert_eq!(ended.stdout, "{\"places\": [\"*a*\"]}\n");
+}
+
 #[test]
 fn the_first_line_says_who_works_where() {
     let world = World::new();

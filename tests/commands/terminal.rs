@@ -112,6 +112,21 @@ fn markdown_has_styles_on_a_terminal() {
 }
 
 #[test]
+fn what_a_model_says_in_pieces_is_shown_once() {
+    let world = World::new();
+    let script = r##"[
+        {"text": ["I **will", "** look.\n"], "calls": [{"tool": "ls", "input": {"path": "src"}}]},
+        {"text": ["# Par", "cels\n\n- on", "e\n- two\n\n```\nlet  a", ";\n```\n\nEnd", "."]}
+    ]"##;
+    let model = world.add_outside("script.json", script.as_bytes());
+    let mut session = Session::start(&world, &[], &format!("run explore go --model scripted:{model}"));
+    assert_eq!(session.end(), Some(0), "{}", session.raw());
+    let rows = session.rows();
+    assert!(rows.contains("\n\nI will look.\n\n  ls      path=src "), "{rows}");
+    assert!(rows.contains("\n\nParcels\n\n• one\n• two\n\n```\nlet  a;\n```\n\nEnd.\n\n2 steps, 1 call, "), "{rows}");
+}
+
+#[test]
 fn without_colours_there_still_is_a_live_line() {
     let world = World::new();
     let mut session = Session::start(&world, &[("NO_COLOR", "1")], "run explore parcels");
