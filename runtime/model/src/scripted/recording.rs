@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use palisade_agent::{Listener, Prompt, Provider, ProviderError, Reply};
@@ -16,10 +16,12 @@ use crate::Secrets;
 
 /// Passes on what a provider replies and writes it down, one line per reply, without keys. A line is
 /// written whole and at once, so that the file can be replayed whenever the program ended.
+/// A copy records into the same file.
+#[derive(Clone)]
 pub struct Recording {
-    provider: Box<dyn Provider>,
+    provider: Arc<dyn Provider>,
     secrets: Secrets,
-    script: Mutex<Script>,
+    script: Arc<Mutex<Script>>,
 }
 
 struct Script {
@@ -40,7 +42,8 @@ impl Recording {
         }
         let whole = end_of_last_line(&mut file)?;
         file.set_len(whole)?;
-        Ok(Self { provider, secrets, script: Mutex::new(Script { file, fault: None }) })
+        let script = Arc::new(Mutex::new(Script { file, fault: None }));
+        Ok(Self { provider: provider.into(), secrets, script })
     }
 
     /// Says whether everything was written. A run goes on without its recording: the replies are worth more.
