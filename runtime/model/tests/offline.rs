@@ -95,6 +95,38 @@ async fn the_definition_of_a_named_thing_comes_first() {
 }
 
 #[tokio::test]
+async fn how_to_do_something_is_answered_by_documents_first() {
+    let tree = tree(&[
+        ("src/plugin.rs", "//! Plugins.\n\npub fn add(plugin: Plugin) {\n    let new = plugin.new();\n}\n"),
+        ("src/list.rs", "fn new() -> Plugin {\n    plugins.add(Plugin::new());\n}\n"),
+        ("GUIDE.md", "# Guide\n\nWords.\n\n## Adding a new plugin\n\nWrite it, then list it.\n"),
+    ]);
+    let (answer, _) = ask(&tree, TOOLS, "how do I add a new plugin?").await;
+    assert_eq!(cited_first(&answer), "GUIDE.md:5", "{answer}");
+}
+
+#[tokio::test]
+async fn another_word_for_the_same_thing_is_found_too() {
+    let tree = tree(&[
+        ("src/a.rs", "//! Numbers.\n\nfn add() {}\n"),
+        ("src/b.rs", "//! Opens a directory and looks at every file in it.\n\nfn walk() {}\n"),
+    ]);
+    let (answer, _) = ask(&tree, TOOLS, "who looks into a folder?").await;
+    assert_eq!(cited_first(&answer), "src/b.rs:1", "{answer}");
+}
+
+#[tokio::test]
+async fn a_short_word_is_not_found_inside_a_longer_one() {
+    let tree = tree(&[
+        ("src/permit.rs", "//! Permits, forms and terms of the runtime.\n\nfn permit() {}\nfn form() {}\n"),
+        ("src/commands.rs", "//! What a shell does.\n\nfn remove() {\n    run(\"rm\");\n}\n"),
+    ]);
+    let (answer, _) = ask(&tree, TOOLS, "where is rm run?").await;
+    assert_eq!(cited_first(&answer), "src/commands.rs:4", "{answer}");
+    assert!(!answer.contains("- `src/permit.rs:"), "{answer}");
+}
+
+#[tokio::test]
 async fn the_same_question_has_the_same_answer() {
     let first = ask(&runtime(), TOOLS, "how is a tool call sandboxed?").await;
     let second = ask(&runtime(), TOOLS, "how is a tool call sandboxed?").await;

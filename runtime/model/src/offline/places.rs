@@ -149,6 +149,7 @@ fn neighbours(question: &Question<'_>, text: &str) -> f64 {
     });
     pairs
         .filter(|((first, _), (second, _))| first.at.abs_diff(second.at) == 1)
+        .filter(|((first, _), (second, _))| first.is_in(text) && second.is_in(text))
         .filter(|((first, _), (second, _))| are_near(text, &first.text, &second.text))
         .map(|((_, first), (_, second))| 0.5 * (first + second))
         .sum()

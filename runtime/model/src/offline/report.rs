@@ -122,7 +122,7 @@ fn most_relevant(places: &[Place]) -> String {
 
 fn reason(place: &Place) -> String {
     let list = |words: &[String]| words.iter().map(|word| code(word)).collect::<Vec<_>>().join(", ");
-    let found = if place.keywords.is_empty() { "no keyword in it".to_owned() } else { list(&place.keywords) };
+    let found = list(&place.keywords);
     let kind = match (place.role, paths::kind(&place.path)) {
         _ if place.is_test => "test",
         (Role::Definition, _) => "definition",

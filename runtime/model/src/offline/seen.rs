@@ -162,6 +162,8 @@ impl Seen {
         for line in text.lines().filter(|line| !is_note(line)) {
             match line.strip_suffix('/') {
                 Some(directory) => self.directories.push(directory.to_owned()),
+                // A link may lead anywhere.
+                None if line.ends_with('@') => {}
                 None => self.files.extend(line.split("  ").next().map(str::to_owned)),
             }
         }
@@ -276,5 +278,27 @@ mod tests {
     fn a_window_keeps_its_line_numbers() {
         let windows = seen("read", json!({"path": "a.rs"}), "    10\tone\n    11\t\ttwo\n… 5 more lines").windows;
         assert_eq!(windows[0].lines, [(10, "one".to_owned()), (11, "\ttwo".to_owned())]);
+    }
+
+    #[test]
+    fn a_list_that_was_cut_says_how_many_files_there_are() {
+        let cut = seen(
+            "glob",
+            json!({"pattern": "**/*"}),
+            "a.rs\n… 5000 bytes omitted …\nb.rs\n… 712 matches in total, the 2 …",
+        );
+        assert_eq!((cut.files.len(), cut.files_in_words().as_str()), (2, "712 files"));
+        let unknown = seen("glob", json!({"pattern": "**/*"}), "a.rs\n… 5000 bytes omitted …\nb.rs");
+        assert_eq!(unknown.files_in_words(), "more than 2 files");
+    }
+
+    #[test]
+    fn paths_are_read_back_from_drawings_and_listings() {
+        let drawing = ".\n|-- a/\n|   |-- b/\n|   |   `-- c.rs\n|   `-- d e.rs\n|-- f/ … (1 directory, 1 file)\n`-- g.md\n(3 directories, 3 files)";
+        let tree = seen("tree", json!({}), drawing);
+        assert_eq!(tree.files, ["a/b/c.rs", "a/d e.rs", "g.md"]);
+        assert!(tree.files_cut);
+        let ls = seen("ls", json!({}), "src/\nREADME.md  1.5 KiB  2023-11-14 22:13\nlink@\n(1 hidden entry left out)");
+        assert_eq!((ls.directories, ls.files), (vec!["src".to_owned()], vec!["README.md".to_owned()]));
     }
 }
