@@ -53,9 +53,9 @@ fn leads(question: &Question, answer: &str) -> bool {
 }
 
 /// Asks all questions of a file about a source tree. Every one that was not held back leads to its
-/// file, and of those that were, most.
+/// file. Gives how many were held back, and how many of those do.
 #[expect(clippy::disallowed_methods, reason = "the cases are read where they lie")]
-fn check(cases: &str, tree: &Path) {
+fn check(cases: &str, tree: &Path) -> (usize, usize) {
     let file = repository().join("tests/cases/offline").join(cases);
     let cases: Cases = toml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let world = World::empty();
@@ -76,7 +76,7 @@ fn check(cases: &str, tree: &Path) {
             assert_eq!(leads, !question.missed, "{}\n{:#?}\n{}", question.ask, question.files, ended.stdout);
         }
     }
-    assert!(2 * found >= held, "{found} of {held} questions that were held back are answered");
+    (held, found)
 }
 
 fn repository() -> PathBuf {
@@ -104,7 +104,8 @@ fn dependencies() -> BTreeMap<String, PathBuf> {
 
 #[test]
 fn questions_about_this_repository_lead_to_the_file_that_answers_them() {
-    check("palisade.toml", &repository());
+    let (held, found) = check("palisade.toml", &repository());
+    assert!(held >= 5 && 2 * found > held, "{found} of {held} questions that were held back are answered");
 }
 
 #[test]
