@@ -245,7 +245,7 @@ fn without_an_explicit_end_there_is_no_call() {
     let whole = pieces(json!([{"index": 0, "id": "a", "function": {"name": "read", "arguments": "{}"}}]));
     let cut = |pieces: &[Value]| assert_eq!(read_chat(pieces).0.unwrap_err().kind, ProviderFailure::Cut);
     cut(&[]);
-    cut(&[whole.clone()]);
+    cut(std::slice::from_ref(&whole));
     cut(&[whole.clone(), json!({"choices": [], "usage": {"prompt_tokens": 1}})]);
     cut(&[whole.clone(), done()]);
     cut(&[over("stop"), whole.clone()]);
