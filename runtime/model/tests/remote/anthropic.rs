@@ -46,3 +46,16 @@ async fn a_request_is_what_the_server_documents_and_the_reply_is_whole() {
     };
     assert_eq!(reply.usage, expected);
 }
+
+/// PROV-10
+#[tokio::test]
+async fn a_key_that_comes_in_pieces_is_found_in_the_whole() {
+    let recorded = RECORDED.iter().find(|recorded| recorded.dialect == Dialect::Anthropic).unwrap();
+    let (head, tail) = KEY.split_at(12);
+    let stream = str::from_utf8(recorded.stream).unwrap();
+    let stream = stream.replace("I read ", &format!("I read {head}")).replace("größe.txt 📄", &format!("{tail} 📄"));
+    let stream = stream.replace(r#"th\": \"grö"#, &format!(r#"th\": \"{head}"#)).replace("ße.txt", tail);
+    let server = Server::start([Answer::stream(stream)]).await;
+    let reply = ask(connection(Dialect::Anthropic, &server.url, PATIENCE)).await.reply.unwrap();
+    assert_eq!((reply.text.as_str(), &reply.calls[0].input), ("I read [key] 📄.", &json!({"path": "[key]"})));
+}
