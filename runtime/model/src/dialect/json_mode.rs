@@ -7,15 +7,17 @@
 //! be blank in the schema. It fills an input sensibly only if the schema names its members. It repeats
 //! its last call for ever unless the result ends by offering the answer.
 
-use std::collections::HashMap;
+mod reader;
 
-use palisade_agent::{Entry, Listener, Part, Prompt, ProviderFailure, Reply, ReplyEnd, ToolCall, ToolSpec, Transcript};
+use palisade_agent::{Entry, Prompt, ToolCall, ToolSpec, Transcript};
 use serde_json::{Map, Value, json};
 
-use super::chat::{ChatReader, outcome, system, user};
+use super::chat::{outcome, system, user};
 use super::schema::{answer_format, named, parameters};
-use super::{Fault, Names, Progress, Reader, Said, Told, Turn, call_input, turns};
+use super::{Names, Said, Told, Turn, turns};
 use crate::Connection;
+
+pub(super) use reader::JsonReader;
 
 /// What is said after a result.
 const ENOUGH: &str = "If this is enough, give the answer.";
@@ -229,87 +231,6 @@ fn move_references(schema: &mut Value, place: &str) -> bool {
         }
         Value::Array(items) => items.iter_mut().fold(false, |any, item| move_references(item, place) | any),
         _ => false,
-    }
-}
-
-/// Reads a reply that is held to the schema.
-pub(super) struct JsonReader {
-    inner: ChatReader,
-    meaning: Meaning,
-}
-
-/// What the value of a reply means.
-struct Meaning {
-    /// What the answer is called.
-    answer: String,
-    /// The tools that the model knows by another name, by that.
-    renamed: HashMap<String, String>,
-    /// The answer is an object that was asked for, not a text.
-    answer_is_object: bool,
-}
-
-impl JsonReader {
-    pub(super) fn new(inner: ChatReader, prompt: &Prompt<'_>) -> Self {
-        let Choices { names, answer } = Choices::of(prompt);
-        let renamed = names.renamed();
-        let meaning = Meaning { answer, renamed, answer_is_object: prompt.settings.answer_schema.is_some() };
-        Self { inner, meaning }
-    }
-}
-
-impl Meaning {
-    /// What a whole reply means. A model that was not held to the schema may answer in plain words; what
-    /// was meant as an object but is none is worth another try.
-    fn of(&self, mut reply: Reply) -> Result<Reply, Fault> {
-        let text = reply.text.trim();
-        let mut members = match call_input(text) {
-            Value::Object(members) => members,
-            _ if text.starts_with('{') => {
-                let message = "the reply is no JSON object, though it was held to a schema".to_owned();
-                return Err(Fault { kind: ProviderFailure::Malformed, message });
-            }
-            _ => return Ok(reply),
-        };
-        let Some(Value::String(name)) = members.remove("tool") else { return Ok(reply) };
-        let input = members.remove("input").unwrap_or_else(|| Value::Object(Map::new()));
-        if name == self.answer {
-            reply.text = match (&input["text"], self.answer_is_object) {
-                (Value::String(text), false) => text.clone(),
-                _ => input.to_string(),
-            };
-        } else {
-            let tool = self.renamed.get(&name).cloned();
-            // A text is what no tool accepts.
-            let input = if input.is_object() { input } else { Value::String(input.to_string()) };
-            reply.calls = vec![ToolCall { id: String::new(), tool: tool.unwrap_or(name), input }];
-            reply.text = String::new();
-        }
-        Ok(reply)
-    }
-}
-
-impl Reader for JsonReader {
-    fn event(&mut self, name: &str, data: &str, listener: &dyn Listener) -> Result<Progress, Fault> {
-        // A listener is not shown JSON as if it were what the model says.
-        let thinking = |part: Part<'_>| {
-            if let Part::Thinking(_) = part {
-                listener.hear(part);
-            }
-        };
-        self.inner.event(name, data, &thinking)
-    }
-
-    fn may_end(&self) -> bool {
-        self.inner.may_end()
-    }
-
-    fn finish(self: Box<Self>) -> Result<Reply, Fault> {
-        let reply = Box::new(self.inner).finish()?;
-        match reply.ended {
-            ReplyEnd::Complete => self.meaning.of(reply),
-            // Half an object is neither a call nor an answer; the text is kept as it is.
-            ReplyEnd::Length | ReplyEnd::Refused => Ok(reply),
-        }
     }
 }
 

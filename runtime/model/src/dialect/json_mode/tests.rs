@@ -1,12 +1,12 @@
 //! What a model without tools is told, and what its replies mean.
 
-use palisade_agent::{ReplySettings, ToolResult, Transcript};
+use palisade_agent::{ProviderFailure, Reply, ReplyEnd, ReplySettings, ToolResult, Transcript};
 
 use super::*;
 use crate::ToolMode;
-use crate::dialect::Speak as _;
 use crate::dialect::chat::Chat;
 use crate::dialect::chat::tests::{call, connection, conversation, read, spec};
+use crate::dialect::{Fault, Speak as _};
 
 fn tools() -> Vec<ToolSpec> {
     let path = json!({"type": "object", "properties": {
@@ -155,6 +155,21 @@ fn half_a_value_is_no_call() {
         let fault = replied(unfit, "stop", &tools, &settings).0.unwrap_err();
         assert_eq!(fault.kind, ProviderFailure::Malformed);
     }
+}
+
+#[test]
+fn as_much_of_an_answer_as_there_is_is_kept() {
+    let (tools, settings) = (tools(), ReplySettings::default());
+    let check = |half: &str, expected: &str| {
+        let reply = replied(half, "length", &tools, &settings).0.unwrap();
+        assert_eq!((reply.text.as_str(), reply.calls.len(), reply.ended), (expected, 0, ReplyEnd::Length), "{half}");
+    };
+    check(r#"{"tool":"answer","input":{"text":"It opens at"#, "It opens at");
+    check(r#"{"tool":"answer","input":{"text":"a\"b\"#, "a\"b");
+    check(r#"{"tool":"answer","input":{"text":"a\ud83d\udc"#, "a");
+    check(r#"{"tool":"answer","inp"#, r#"{"tool":"answer","inp"#);
+    check("plain words", "plain words");
+    check("", "");
 }
 
 #[test]
