@@ -41,6 +41,7 @@ fn connection(base_url: String) -> Connection {
     }
 }
 
+#[expect(clippy::unwrap_used, reason = "a test that cannot set its stage has failed")]
 fn clerk() -> Agent {
     let source = definition::Source {
         file: "clerk.md",
@@ -73,9 +74,7 @@ async fn a_real_model_calls_a_sandboxed_tool_and_answers() {
     let mut run = Run::new(&agent, provider.as_ref(), &equipped.toolbox, &watcher, cancellation, Transcript::new());
     let outcome = run.answer("When does the harbour open? Read notes.txt.").await.unwrap();
 
-    for event in events.lock().unwrap().iter() {
-        eprintln!("{event:?}");
-    }
+    events.lock().unwrap().iter().for_each(|event| eprintln!("{event:?}"));
     let Outcome::Answered(answer) = outcome else { panic!("{outcome:?}") };
     assert!(!answer.trim().is_empty());
     let transcript = run.transcript();
