@@ -11,6 +11,7 @@ mod glass;
 mod hidden;
 mod model;
 mod offline;
+mod outside;
 mod prove;
 mod read_only;
 mod real_model;

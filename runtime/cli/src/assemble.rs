@@ -1,15 +1,15 @@
 //! The one place where every crate meets: settings become an engine, a compiler, an agent that can
 //! act, and a model. Each is made when it is first needed, because start-up time matters.
 
-use std::{cell::OnceCell, path::Path};
+use std::{cell::OnceCell, mem, path::Path};
 
 use anyhow::{Context as _, bail};
 use palisade_agent::Provider;
 use palisade_catalog::{Effective, Equipped, Missing};
-use palisade_model::{Offline, Scripted, Target};
+use palisade_model::{Choice, Offline, Recording, Scripted, Secrets, Target};
 use palisade_sandbox::{ArtifactCache, Compiler, Engine, LinkRefusal, Workspace};
 
-use crate::{choose, render::Terminal, settings::Settings};
+use crate::{choose, outside::Place, render::Terminal, settings::Settings};
 
 /// What a command works with.
 pub(crate) struct Assembly<'a> {
@@ -57,13 +57,46 @@ pub(crate) fn cache(settings: &Settings) -> anyhow::Result<ArtifactCache> {
     Ok(ArtifactCache::open(cache, data)?)
 }
 
-/// The model that an agent speaks to.
-pub(crate) fn provider(target: Target) -> anyhow::Result<Box<dyn Provider>> {
-    match target {
-        Target::Offline => Ok(Box::new(Offline)),
-        Target::Scripted(file) => Ok(Box::new(scripted(&file)?)),
-        Target::Outside { program, .. } => bail!("`{program}` cannot be started by this version"),
-        Target::Server(route) => Ok(palisade_model::connect(choose::connection(*route)?)?),
+/// What an agent speaks to.
+pub(crate) struct Spoken {
+    pub(crate) provider: Box<dyn Provider>,
+    /// What the agent's author or the user should know of the choice.
+    pub(crate) warning: Option<String>,
+    /// The keys it takes.
+    secrets: Secrets,
+}
+
+/// The model that an agent speaks to, or the agent elsewhere that its definition names, unless a flag says
+/// otherwise. Outside of the sandbox it has none of our tools.
+pub(crate) fn spoken(flag: Option<&str>, effective: &mut Effective, place: &Place<'_>) -> anyhow::Result<Spoken> {
+    if flag.is_none()
+        && let Some(provider) = place.external(effective)?
+    {
+        return Ok(Spoken { provider, warning: None, secrets: Secrets::default() });
+    }
+    let Choice { target, warning } = choose::choose(flag, &effective.agent, place.config)?;
+    let mut secrets = Secrets::default();
+    let provider: Box<dyn Provider> = match target {
+        Target::Offline => Box::new(Offline),
+        Target::Scripted(file) => Box::new(scripted(&file)?),
+        Target::Outside { program, model } => place.program(&program, model, effective)?,
+        Target::Server(route) => {
+            let connection = choose::connection(*route)?;
+            secrets = Secrets::new(connection.key.clone());
+            palisade_model::connect(connection)?
+        }
+    };
+    Ok(Spoken { provider, warning, secrets })
+}
+
+impl Spoken {
+    /// Writes down what is replied from now on, so that it can be replayed.
+    pub(crate) fn record(&mut self, file: &Path) -> anyhow::Result<Recording> {
+        let provider = mem::replace(&mut self.provider, Box::new(Offline));
+        let recording = Recording::append(provider, file, self.secrets.clone())
+            .with_context(|| format!("the run cannot be recorded in {}", file.display()))?;
+        self.provider = Box::new(recording.clone());
+        Ok(recording)
     }
 }
 

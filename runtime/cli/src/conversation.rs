@@ -15,6 +15,7 @@ use crate::{
     assemble::Assembly,
     config,
     interrupts::Interrupts,
+    outside,
     render::{Line, Style, Terminal, words},
     settings::Settings,
     traces::Traces,
@@ -128,10 +129,11 @@ impl<'a> Conversation<'a> {
 
     /// `explore · offline: … · /home/me/project · files: . read-only`
     pub(crate) fn header(&self) -> Line {
+        let reach = outside::reach(self.provider.name()).map(str::to_owned);
         Line::new()
             .add(Style::Bold, &self.effective.agent.name)
             .add(Style::Plain, &format!(" · {} · {} · ", self.model(), self.workspace.display()))
-            .add(Style::Plain, &words::grants(&self.effective.grants))
+            .add(Style::Plain, &reach.unwrap_or_else(|| words::grants(&self.effective.grants)))
     }
 
     /// The provider and the model in few words.

@@ -9,6 +9,7 @@ mod conversation;
 mod ended;
 mod events;
 mod interrupts;
+mod outside;
 mod places;
 mod render;
 mod settings;

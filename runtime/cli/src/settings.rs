@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use palisade_model::Environment;
 
 /// Where this process keeps and finds things.
 #[derive(Clone, Debug)]
@@ -95,6 +96,11 @@ pub(crate) fn colours() -> Colours {
 /// The value of a variable that holds a key; none if it is empty.
 pub(crate) fn secret(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// Everything this process was started with, for a program outside of the sandbox to be given a part of.
+pub(crate) fn environment() -> Environment {
+    env::vars_os().collect()
 }
 
 fn own_variables() -> BTreeMap<String, String> {

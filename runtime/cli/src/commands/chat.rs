@@ -10,7 +10,7 @@ use palisade_catalog::{Registry, available, effective};
 use crate::{
     Exit,
     ask::Person,
-    assemble, choose,
+    assemble::{self, Spoken},
     commands::{
         chat::{
             input::{Input, Next},
@@ -20,6 +20,7 @@ use crate::{
     },
     conversation::{Conversation, Topic},
     ended::Ended,
+    outside::Place,
     places::Lookup,
     render::{Line, Style, Terminal, Timeline},
     settings::Settings,
@@ -56,11 +57,11 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let (workspace, registry) = arguments.lookup.open(settings)?;
     let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
     let agent = config.budgeted(registry.find(&arguments.agent)?);
-    let effective = effective(&agent, &available(&registry), &registry);
-    let choice = choose::choose(arguments.model.as_deref(), &agent, &config)?;
-    let provider = assemble::provider(choice.target)?;
+    let mut effective = effective(&agent, &available(&registry), &registry);
+    let place = Place { config: &config, settings, workspace: &workspace };
+    let Spoken { provider, warning, .. } = assemble::spoken(arguments.model.as_deref(), &mut effective, &place)?;
     config.warn(terminal);
-    choice.warning.iter().for_each(|warning| terminal.warning(warning));
+    warning.iter().for_each(|warning| terminal.warning(warning));
     effective.warnings.iter().for_each(|warning| terminal.warning(warning));
     let asker = Person::at(terminal);
     let traces = config.typed.traces.clone();

@@ -5,6 +5,7 @@ mod bounds;
 use std::{
     fs,
     io::{self, Read as _},
+    path::PathBuf,
     time::Instant,
 };
 
@@ -16,11 +17,12 @@ use serde_json::Value;
 use crate::{
     Exit, WrongUsage,
     ask::Person,
-    assemble, choose,
+    assemble::{self, Spoken},
     commands::{completions as complete, run::bounds::Bounds},
     conversation::{Conversation, Topic},
     ended::Ended,
     events::EventLines,
+    outside::Place,
     places::Lookup,
     render::{Line, Terminal, Timeline},
     settings::Settings,
@@ -59,6 +61,9 @@ pub(crate) struct Arguments {
     /// The answer has to be JSON that fits this JSON Schema: a file, or the schema itself.
     #[arg(long, value_name = "FILE|JSON")]
     json_schema: Option<String>,
+    /// Write down what the model replies, without keys, to be replayed with `--model scripted:FILE`.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     bounds: Bounds,
 }
@@ -96,14 +101,16 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let (workspace, registry) = arguments.lookup.open(settings)?;
     let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
     let agent = arguments.bounds.lower(&config.budgeted(registry.find(&arguments.agent)?));
-    let effective = effective(&agent, &available(&registry), &registry);
-    let choice = choose::choose(arguments.model.as_deref(), &agent, &config)?;
-    let provider = assemble::provider(choice.target)?;
+    let mut effective = effective(&agent, &available(&registry), &registry);
+    let place = Place { config: &config, settings, workspace: &workspace };
+    let mut spoken = assemble::spoken(arguments.model.as_deref(), &mut effective, &place)?;
+    let recording = arguments.record.as_deref().map(|file| spoken.record(file)).transpose()?;
+    let Spoken { provider, warning, .. } = spoken;
     let task = task(&arguments.task)?;
     let expected = arguments.json_schema.as_deref().map(schema).transpose()?;
     if !arguments.quiet {
         config.warn(terminal);
-        choice.warning.iter().for_each(|warning| terminal.warning(warning));
+        warning.iter().for_each(|warning| terminal.warning(warning));
         effective.warnings.iter().for_each(|warning| terminal.warning(warning));
     }
     let asker = Person::at(terminal).filter(|_| !arguments.quiet && format == Format::Text);
@@ -140,6 +147,9 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         }
     };
     drop(lively);
+    if let Some(Err(error)) = recording.map(|recording| recording.finish()) {
+        terminal.warning(&format!("the run is not recorded as a whole: {error}"));
+    }
     let ended = Ended::new(outcome, &timeline, &conversation.transcript, started.elapsed());
 
     if !arguments.quiet {

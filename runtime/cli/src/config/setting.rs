@@ -115,6 +115,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     of_owner("outside.allow", Kind::Some(&OUTSIDERS), "what may be used outside of the sandbox"),
     of_owner("outside.*.command", Kind::Text, "the program, if it is not found by its usual name"),
     of_owner("outside.*.args", Kind::Texts, "further arguments for it"),
+    of_owner("outside.*.env", Kind::Texts, "variables it gets beside the usual ones, such as the one with its key"),
     Setting {
         variable: Some("PALISADE_TRACES_ENDPOINT"),
         ..of_owner("traces.endpoint", Kind::Address, "where traces go, by OTLP over HTTP")

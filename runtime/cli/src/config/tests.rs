@@ -246,7 +246,8 @@ fn every_setting_reaches_what_it_is_for() {
         allow = ["claude-cli", "external"]
         [outside.claude-cli]
         command = "/opt/claude"
-        args = ["--verbose"]
+        args = ["--bare"]
+        env = ["ANTHROPIC_API_KEY"]
         [traces]
         endpoint = "http://127.0.0.1:4318"
         content = true
@@ -268,7 +269,8 @@ fn every_setting_reaches_what_it_is_for() {
     assert_eq!(typed.budget.cost, Some(1_500_000));
     assert!(typed.outside.allow.contains("external") && typed.directory.outside.contains("claude-cli"));
     assert_eq!(typed.outside.programs["claude-cli"].command.as_deref(), Some("/opt/claude"));
-    assert_eq!(typed.outside.programs["claude-cli"].args, ["--verbose"]);
+    assert_eq!(typed.outside.programs["claude-cli"].args, ["--bare"]);
+    assert_eq!(typed.outside.programs["claude-cli"].env, ["ANTHROPIC_API_KEY"]);
     assert_eq!(
         typed.traces.map(|traces| (traces.endpoint, traces.content)),
         Some(("http://127.0.0.1:4318".to_owned(), true))

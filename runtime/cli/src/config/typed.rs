@@ -53,6 +53,8 @@ pub(crate) struct Program {
     pub(crate) command: Option<String>,
     /// Further arguments.
     pub(crate) args: Vec<String>,
+    /// Variables it gets beside the usual ones.
+    pub(crate) env: Vec<String>,
 }
 
 /// Where traces go.
@@ -129,6 +131,9 @@ impl Typed {
             }
             (own, "args", Value::Texts(args)) => {
                 programs.entry(own.to_owned()).or_default().args.clone_from(args);
+            }
+            (own, "env", Value::Texts(names)) => {
+                programs.entry(own.to_owned()).or_default().env.clone_from(names);
             }
             _ => {}
         }
