@@ -29,6 +29,6 @@ impl Unseen {
 impl Drop for Unseen {
     fn drop(&mut self) {
         // A terminal that is gone needs nothing.
-        drop(tcsetattr(io::stdin(), OptionalActions::Now, &self.before));
+        tcsetattr(io::stdin(), OptionalActions::Now, &self.before).unwrap_or_default();
     }
 }

@@ -142,12 +142,16 @@ impl Terminal {
         Held { terminal: self, unseen }
     }
 
-    /// Takes what is live off the screen, unless somebody is just printing.
+    /// Takes what is live off the screen, unless somebody prints and does not get done.
     pub(crate) fn leave(&self) {
-        if let Ok(mut printer) = self.printer.try_lock() {
-            let Printer { streams, live } = &mut *printer;
-            live.erase(&self.err, streams);
-            *live = Live::default();
+        for _ in 0..20 {
+            if let Ok(mut printer) = self.printer.try_lock() {
+                let Printer { streams, live } = &mut *printer;
+                live.erase(&self.err, streams);
+                *live = Live::default();
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
         }
     }
 
