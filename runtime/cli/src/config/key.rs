@@ -162,11 +162,10 @@ mod tests {
 
     #[test]
     fn a_key_of_the_keyring_is_read() {
-        let Ok(keyring) = KeyRing::from_special_id(KeyRingIdentifier::Process, true) else {
+        let Ok(session) = KeyRing::from_special_id(KeyRingIdentifier::Session, true) else {
             eprintln!("NOT TESTED: this kernel has no keyring for us");
             return;
         };
-        let Ok(session) = KeyRing::from_special_id(KeyRingIdentifier::Session, true) else { return };
         let added = session.add_key("palisade:test-of-keys", "sk-from-the-keyring").unwrap();
         let key = fetch(&KeySource::Keyring("palisade:test-of-keys".to_owned()));
         added.invalidate().unwrap();
