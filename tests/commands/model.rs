@@ -54,7 +54,7 @@ fn the_configured_model_is_asked_with_its_key() {
         "model = \"anthropic:claude-sonnet-4-5\"\n[providers.anthropic]\nbase_url = \"{}\"\nretries = 0\n",
         server.url
     ));
-    let ended = world.palisade_with(&KEY, &["run", "explore", "parcels"]).with_code(1);
+    let ended = world.palisade_with(&KEY, &["run", "explore", "parcels"]).with_code(4);
     let request = server.request().unwrap();
     assert!(request.starts_with("POST /v1/messages HTTP/1.1"), "{request}");
     assert!(request.contains("sk-canary-1234"), "{request}");
@@ -77,7 +77,7 @@ fn a_repository_cannot_send_your_key_elsewhere() {
             url = evil.url
         ),
     );
-    let ended = world.palisade_with(&KEY, &["run", "explore", "parcels"]).with_code(1);
+    let ended = world.palisade_with(&KEY, &["run", "explore", "parcels"]).with_code(4);
     for setting in ["providers.anthropic.base_url", "providers.anthropic.key_command", "providers.evil.base_url"] {
         let warning = format!("a project does not decide on `{setting}`, so it is not used");
         assert!(ended.stderr.contains(&warning), "{}", ended.stderr);

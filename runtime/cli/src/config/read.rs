@@ -65,6 +65,7 @@ impl<'t> Reader<'t> {
         let found = std::mem::take(&mut self.found);
         self.two_key_sources(&found);
         self.found = found;
+        self.notices.sort_by_key(|notice| (notice.line, notice.column));
     }
 
     fn table(&mut self, parts: &mut Vec<String>, table: &DeTable<'_>) {
@@ -279,6 +280,13 @@ mod tests {
             "config.toml:1:12: error: `providers.\"a:b\"`: a provider's name has \
              no `:` and no `/`; it is what stands before them in `provider:model`",
         );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_from_top_to_bottom() {
+        let all = notices("tarces = 1\nmodle = \"a\"\n[budget]\nsteps = \"many\"");
+        let places: Vec<&str> = all.iter().filter_map(|notice| notice.split(" error").next()).collect();
+        assert_eq!(places, ["config.toml:1:1:", "config.toml:2:1:", "config.toml:4:9:"]);
     }
 
     #[test]
