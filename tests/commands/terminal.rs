@@ -180,7 +180,7 @@ fn a_conversation_is_typed() {
     session.wait_for("Ctrl-C to stop");
     session.press("/usage\r");
     session.wait_for("harbour.rs:4");
-    session.wait_for("cost ");
+    session.wait_for("not known, or nothing");
     session.wait_for("explore> ");
     // What is typed is thrown away once; on an empty line the conversation ends.
     session.press("nonsense");
