@@ -140,8 +140,14 @@ fn open(keywords: &[Keyword], _: Tools<'_>, seen: &Seen) -> Vec<Wanted> {
     let places = places(&question, &ranking, seen);
     let mut calls: Vec<Wanted> =
         places.iter().take(OPENED).map(|place| read(&place.path, place.number.saturating_sub(12).max(1), 40)).collect();
-    calls.extend(ranking.iter().take(OPENED).map(|file| read(&file.path, 1, 24)));
-    calls.extend(seen.files.iter().find(|path| is_readme(path)).map(|path| read(path, 1, 24)));
+    let readme = seen.files.iter().find(|path| is_readme(path));
+    for path in ranking.iter().take(OPENED).map(|file| &file.path).chain(readme) {
+        // A place near the top has shown the top already.
+        let is_read = |call: &Wanted| call.input["path"] == path.as_str() && call.input["offset"] == 1;
+        if !calls.iter().any(is_read) {
+            calls.push(read(path, 1, 24));
+        }
+    }
     calls
 }
 
