@@ -1,4 +1,5 @@
 //! `palisade run --output-format`, and what the documents say of it.
+#![expect(clippy::unwrap_used, reason = "a value that is not there fails the test")]
 
 use serde_json::{Value, json};
 

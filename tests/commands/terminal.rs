@@ -149,7 +149,7 @@ fn quiet_and_dumb_terminals_have_no_live_line() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test makes its files")]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files")]
 fn one_interrupt_keeps_what_there_is() {
     let world = World::new();
     // A search that takes longer than a call may.
@@ -169,7 +169,6 @@ fn one_interrupt_keeps_what_there_is() {
 }
 
 #[test]
-#[expect(clippy::unwrap_used, reason = "a test that fails")]
 fn a_conversation_is_typed() {
     let world = World::new();
     let mut session = Session::start(&world, &[], "chat explore");
