@@ -1,7 +1,7 @@
 //! An agent with a real language model behind HTTP: the smallest there is, served on this machine by
 //! `just test-llm`. It calls no tools of its own accord, so it is held to JSON.
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::collections::BTreeMap;
 
 use palisade_agent::{Agent, Event, Outcome, Run, Transcript, cancellation};
 use palisade_catalog::{Registry, available, definition, effective, equip};
@@ -19,8 +19,8 @@ name: clerk
 description: Reads files.
 tools: [read]
 temperature: 0
-max_tokens: 160
-max_steps: 8
+max_tokens: 64
+max_steps: 6
 ---
 Read the file that the user names, then give the answer.
 ";
@@ -53,6 +53,17 @@ fn clerk() -> Agent {
     definition::parse_markdown(CLERK.as_bytes(), &source).unwrap().agent
 }
 
+/// What it is asked, in turn: so small a model does not always look before it answers, and what it does
+/// hangs on single words. Once it has to go the whole way.
+const TASKS: [&str; 6] = [
+    "Read the file notes.txt and say when the harbour opens.",
+    "What does the file notes.txt say?",
+    "When does the harbour open? Read notes.txt.",
+    "Read the file notes.txt and summarize it.",
+    "Read notes.txt.",
+    "Show me the file notes.txt.",
+];
+
 #[tokio::test]
 async fn a_real_model_calls_a_sandboxed_tool_and_answers() {
     #[expect(clippy::disallowed_methods, reason = "the recipe says where the model is")]
@@ -67,21 +78,22 @@ async fn a_real_model_calls_a_sandboxed_tool_and_answers() {
     let engine = Engine::start(Settings::ONE_AGENT).unwrap();
     let equipped = equip(&engine, None, &Workspace::open(&world.workspace()).unwrap(), &effective).unwrap();
     let provider = connect(connection(url)).unwrap();
-    let events = Mutex::new(Vec::new());
-    let watcher = |event: Event| events.lock().unwrap().push(event);
-    let (_canceller, cancellation) = cancellation();
 
-    let mut run = Run::new(&agent, provider.as_ref(), &equipped.toolbox, &watcher, cancellation, Transcript::new());
-    let outcome = run.answer("When does the harbour open? Read notes.txt.").await.unwrap();
-
-    events.lock().unwrap().iter().for_each(|event| eprintln!("{event:?}"));
-    let Outcome::Answered(answer) = outcome else { panic!("{outcome:?}") };
-    assert!(!answer.trim().is_empty());
-    let transcript = run.transcript();
-    let read = transcript.calls().filter_map(|(_, result)| result).find(|result| result.is_done());
-    let read = read.expect("a call that worked");
-    assert!(read.text().contains("nine in the morning"), "{}", read.text());
-    // A sandbox was there: it had memory.
-    assert!(read.cost.peak_memory > 0);
-    assert!(run.usage().total() > 0);
+    for task in TASKS {
+        eprintln!("\n{task}");
+        let watcher = |event: Event| eprintln!("  {event:?}");
+        let (_canceller, cancellation) = cancellation();
+        let mut run = Run::new(&agent, provider.as_ref(), &equipped.toolbox, &watcher, cancellation, Transcript::new());
+        let outcome = run.answer(task).await.unwrap();
+        assert!(run.usage().total() > 0);
+        let read = run.transcript().calls().filter_map(|(_, result)| result).find(|result| result.is_done());
+        if let (Outcome::Answered(answer), Some(read)) = (outcome, read) {
+            assert!(!answer.trim().is_empty());
+            assert!(read.text().contains("nine in the morning"), "{}", read.text());
+            // A sandbox was there: it had memory.
+            assert!(read.cost.peak_memory > 0);
+            return;
+        }
+    }
+    panic!("no task was answered after a call that worked");
 }
