@@ -9,7 +9,7 @@ const FREE: &str = "---\nname: free\ndescription: Does what it likes.\n---\nBe b
 
 /// A configuration that lets `claude-cli` run, played by a program of the tests.
 fn allowing() -> String {
-    let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/model/tests/fakes/claude");
+    let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/fakes/claude");
     format!(
         "[outside]\nallow = [\"claude-cli\"]\n[outside.claude-cli]\ncommand = \"{}\"\nenv = [\"ITS_KEY\"]\n",
         fake.canonicalize().unwrap().display()

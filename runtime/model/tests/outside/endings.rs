@@ -77,7 +77,8 @@ async fn a_run_that_is_dropped_leaves_no_process() {
         let (agent, settings) = (world.agent(), Default::default());
         let reply = agent.reply(Prompt::new("", &[], &transcript, &settings), &listener);
         let all_started = async {
-            while !started.exists() {
+            let written = || std::fs::read_to_string(&started).unwrap_or_default();
+            while written().split_whitespace().count() < 4 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
