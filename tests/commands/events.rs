@@ -85,7 +85,7 @@ fn a_reply_that_breaks_off_is_kept_as_far_as_it_came() {
         r#"[{"text": ["Half a ", "sentence"], "error": {"kind": "unreachable", "message": "the line is dead"}}]"#;
     let model = format!("scripted:{}", world.add_outside("script.json", script.as_bytes()));
     let report = world.palisade(&["run", "explore", "go", "--model", &model, "--json"]).with_code(4).json();
-    check_against_the_docs(&[report.clone()]);
+    check_against_the_docs(std::slice::from_ref(&report));
     assert_eq!((&report["outcome"], &report["said_last"]), (&json!("failed"), &json!("Half a sentence")));
     let model = format!("scripted:{}", world.add_outside("script.json", script.as_bytes()));
     let ended = world.palisade(&["run", "explore", "go", "--model", &model]).with_code(4);

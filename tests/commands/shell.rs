@@ -1,5 +1,4 @@
 //! `palisade completions` and `palisade man`.
-#![expect(clippy::unwrap_used, reason = "a value that is not there fails the test")]
 
 use crate::world::World;
 

@@ -3,11 +3,13 @@
 use super::*;
 
 fn notices(entries: &[Entry]) -> Vec<&str> {
-    let notice = |entry| match entry {
-        &Entry::Notice { ref text } => Some(text.as_str()),
-        _ => None,
-    };
-    entries.iter().filter_map(notice).collect()
+    entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Notice { text } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect()
 }
 
 fn cut(text: &str) -> Reply {
