@@ -119,7 +119,8 @@ fn locate(keywords: &[Keyword], _: Tools<'_>, seen: &Seen) -> Vec<Wanted> {
     calls.extend(telling(&question, seen));
     for file in rank::files(&question, seen).iter().take(SEARCHED) {
         let pattern = format!("{any}|{}", escape(TESTS_START));
-        let input = json!({"pattern": pattern, "path": file.path, "output_mode": "content", "limit": 300});
+        // The path first: whoever watches sees the beginning of an input.
+        let input = json!({"path": file.path, "pattern": pattern, "output_mode": "content", "limit": 300});
         calls.push(Wanted { tool: "grep", input });
     }
     calls
@@ -128,7 +129,7 @@ fn locate(keywords: &[Keyword], _: Tools<'_>, seen: &Seen) -> Vec<Wanted> {
 /// The headings of documents that name a keyword.
 fn headings(any: &str) -> Wanted {
     let input = json!({
-        "pattern": format!("^#+ .*(?:{any})"), "glob": "*.{md,mdx,markdown}", "output_mode": "content", "limit": 150,
+        "glob": "*.{md,mdx,markdown}", "pattern": format!("^#+ .*(?:{any})"), "output_mode": "content", "limit": 150,
     });
     Wanted { tool: "grep", input }
 }
