@@ -26,6 +26,11 @@ impl Secrets {
         self.keys.is_empty()
     }
 
+    /// Whether a text holds one of them.
+    pub(crate) fn are_in(&self, text: &str) -> bool {
+        self.keys.iter().any(|key| text.contains(key.expose_secret()))
+    }
+
     /// The text without them.
     pub fn remove(&self, text: &str) -> String {
         let without = |text: String, key: &SecretString| match text.contains(key.expose_secret()) {

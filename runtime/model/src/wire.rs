@@ -28,7 +28,7 @@ pub(crate) use probe::probe;
 pub(crate) use refusal::is_too_long;
 
 use exchange::{Exchange, Failed};
-use redact::Secrets;
+use redact::Redaction;
 use waits::Waits;
 
 /// A model behind HTTP.
@@ -38,7 +38,7 @@ pub(crate) struct Remote {
     client: Client,
     url: Url,
     headers: HeaderMap,
-    secrets: Secrets,
+    secrets: Redaction,
 }
 
 /// A connection that cannot be used as it is set.
@@ -82,7 +82,7 @@ impl Remote {
         let url = address(&connection, dialect.path())?;
         let headers = headers(&connection, dialect.as_ref())?;
         let client = client(&connection, &url)?;
-        let secrets = Secrets::of(&connection);
+        let secrets = Redaction::of(&connection);
         Ok(Self { connection, dialect, client, url, headers, secrets })
     }
 

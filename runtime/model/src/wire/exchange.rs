@@ -10,7 +10,7 @@ use reqwest::{RequestBuilder, Response};
 use tokio::time::{Instant, timeout_at};
 
 use super::events::Events;
-use super::redact::Secrets;
+use super::redact::Redaction;
 use super::refusal;
 use crate::Patience;
 use crate::dialect::{Fault, Progress, Reader};
@@ -31,7 +31,7 @@ pub(crate) struct Failed {
 /// One try.
 pub(crate) struct Exchange<'a> {
     patience: &'a Patience,
-    secrets: &'a Secrets,
+    secrets: &'a Redaction,
     /// When the first byte of the reply must be there.
     first_byte: Instant,
     /// When all of it must be there.
@@ -43,7 +43,7 @@ pub(crate) struct Exchange<'a> {
 
 impl<'a> Exchange<'a> {
     /// A try that begins now and is over by the deadline.
-    pub(crate) fn new(patience: &'a Patience, secrets: &'a Secrets, deadline: Instant) -> Self {
+    pub(crate) fn new(patience: &'a Patience, secrets: &'a Redaction, deadline: Instant) -> Self {
         let now = Instant::now();
         let after = |time| now.checked_add(time).unwrap_or(deadline);
         let end = after(patience.total).min(deadline);

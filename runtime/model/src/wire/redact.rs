@@ -2,9 +2,8 @@
 
 use palisade_agent::Reply;
 use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::Value;
 
-use crate::Connection;
+use crate::{Connection, secrets::Secrets};
 
 /// The longest part of what a server says that is passed on, in characters.
 const SHOWN: usize = 300;
@@ -12,33 +11,32 @@ const SHOWN: usize = 300;
 const SHORTEST: usize = 4;
 /// A key shorter than this may be a word that a model uses.
 const UNMISTAKABLE: usize = 16;
-/// Stands where a key was.
-const MARK: &str = "[key]";
 
 /// What must not be shown: the key, and the values of the headers that somebody set.
-pub(crate) struct Secrets(Vec<SecretString>);
+pub(crate) struct Redaction {
+    all: Secrets,
+    unmistakable: Secrets,
+}
 
-impl Secrets {
+impl Redaction {
     pub(crate) fn of(connection: &Connection) -> Self {
         let key = connection.key.iter().map(|key| key.expose_secret().trim());
         // A header may hold a key of its own, behind a word such as `Bearer`.
         let headers = connection.headers.values().flat_map(|value| value.split_whitespace());
-        let mut texts: Vec<&str> = key
-            .chain(headers.filter(|text| text.len() >= UNMISTAKABLE))
-            .filter(|text| text.len() >= SHORTEST)
-            .collect();
-        texts.sort_unstable_by_key(|text| std::cmp::Reverse(text.len()));
-        Self(texts.into_iter().map(SecretString::from).collect())
+        Self::new(key.chain(headers.filter(|text| text.len() >= UNMISTAKABLE)))
+    }
+
+    fn new<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        let texts: Vec<&str> = texts.filter(|text| text.len() >= SHORTEST).collect();
+        let long = texts.iter().filter(|text| text.len() >= UNMISTAKABLE);
+        let unmistakable = Secrets::new(long.map(|text| SecretString::from(*text)));
+        Self { all: Secrets::new(texts.iter().map(|text| SecretString::from(*text))), unmistakable }
     }
 
     /// One line of what a server said, for an error.
     pub(crate) fn line(&self, said: &str) -> String {
-        let mut text = said.to_owned();
-        for secret in &self.0 {
-            text = text.replace(secret.expose_secret(), MARK);
-        }
         let visible = |letter: char| if letter.is_control() { ' ' } else { letter };
-        let words: String = text.chars().take(16 * SHOWN).map(visible).collect();
+        let words: String = self.all.remove(said).chars().take(16 * SHOWN).map(visible).collect();
         let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(SHOWN) {
             Some((end, _)) => format!("{}…", &line[..end]),
@@ -49,37 +47,20 @@ impl Secrets {
     /// Takes keys out of what a server wrote as a reply: it goes into a transcript. Gives nothing if
     /// there are none.
     pub(crate) fn without(&self, text: &str) -> Option<String> {
-        let held = self.unmistakable().any(|secret| text.contains(secret));
-        held.then(|| self.unmistakable().fold(text.to_owned(), |text, secret| text.replace(secret, MARK)))
+        self.unmistakable.are_in(text).then(|| self.unmistakable.remove(text))
     }
 
     /// The same for a whole reply: its parts may have come in pieces.
     pub(crate) fn clean(&self, reply: &mut Reply) {
+        if self.unmistakable.is_empty() {
+            return;
+        }
         for text in [&mut reply.text, &mut reply.thinking] {
-            if let Some(clean) = self.without(text) {
-                *text = clean;
-            }
+            *text = self.unmistakable.remove(text);
         }
         for call in &mut reply.calls {
-            self.clean_value(&mut call.input);
+            call.input = self.unmistakable.remove_from(&call.input);
         }
-    }
-
-    fn clean_value(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => {
-                if let Some(clean) = self.without(text) {
-                    *text = clean;
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.clean_value(item)),
-            Value::Object(members) => members.values_mut().for_each(|member| self.clean_value(member)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-
-    fn unmistakable(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|secret| secret.expose_secret()).filter(|secret| secret.len() >= UNMISTAKABLE)
     }
 }
 
@@ -92,8 +73,8 @@ mod tests {
 
     const KEY: &str = "sk-0123456789abcdef";
 
-    fn secrets() -> Secrets {
-        Secrets(vec![SecretString::from(KEY), SecretString::from("word")])
+    fn secrets() -> Redaction {
+        Redaction::new([KEY, "word"].into_iter())
     }
 
     /// PROV-10
