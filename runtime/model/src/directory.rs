@@ -226,7 +226,14 @@ impl Directory {
             None if default.is_some_and(|provider| !KnownProvider::is_choosy(provider)) => {
                 self.named(default.unwrap_or_default(), text, asker)
             }
-            _ => Err(format!("write `provider:model`, or give it a name with [models.{}]", quoted(text))),
+            _ => Err(match text.split_once([':', '/']) {
+                Some((provider, _)) if !provider.is_empty() => format!(
+                    "there is no provider {}; `palisade models` lists them, [providers] adds one, [models.{}] gives the name a meaning",
+                    quoted(provider),
+                    quoted(text)
+                ),
+                _ => format!("write `provider:model`, or give it a name with [models.{}]", quoted(text)),
+            }),
         }
     }
 
