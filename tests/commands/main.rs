@@ -1,6 +1,7 @@
 //! The program as its users meet it: the real binary, started on throw-away folders.
 
 mod agents;
+mod answers;
 mod chat;
 mod config;
 mod doctor;

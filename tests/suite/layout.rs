@@ -235,7 +235,11 @@ fn nothing_is_left_to_do() {
 /// Every case of the threat model that this suite holds is named in front of a test.
 #[test]
 fn every_case_has_a_test() {
-    let suite: String = files("tests/suite", ".rs").iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    let suite: String = ["tests", "runtime"]
+        .iter()
+        .flat_map(|folder| files(folder, ".rs"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
     let cases =
         |group: &str, numbers: &[u32]| numbers.iter().map(|number| format!("{group}-{number:02}")).collect::<Vec<_>>();
     let numbers: Vec<u32> = (1..=17).collect();
@@ -248,6 +252,8 @@ fn every_case_has_a_test() {
         cases("RES", &without(0, 16)),
         cases("API", &without(7, 8)),
         cases("SUP", &[1, 2, 3, 4, 5, 8]),
+        cases("PROV", &without(0, 10)),
+        cases("INJ", &[1, 2, 3, 4]),
     ];
     for case in expected.iter().flatten() {
         let prefix = format!("/// {}", case.split('-').next().unwrap());
