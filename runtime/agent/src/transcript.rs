@@ -246,6 +246,15 @@ mod tests {
         assert_eq!(transcript.entries().len(), 3);
     }
 
+    /// M9, M10, V6
+    #[test]
+    fn what_a_user_says_is_kept_as_it_came() {
+        let message = "<context type=\"list\" id=\"l1\" name=\"Shopping\" />\n add milk \r\n";
+        let mut transcript = Transcript::new();
+        transcript.record_user(message);
+        assert_eq!(transcript.visible(), [&Entry::User { text: message.into() }]);
+    }
+
     #[test]
     fn every_entry_is_bounded() {
         let long = "x".repeat(2 * ENTRY_LIMIT);

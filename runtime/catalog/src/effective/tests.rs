@@ -166,3 +166,16 @@ fn a_limit_above_the_standard_is_lowered_and_said_to_be() {
         "{told:?}"
     );
 }
+
+/// N8, CF-30
+#[test]
+fn how_tools_are_shown_never_changes_which_there_are() {
+    let registry = Registry::built_in();
+    let of = |exposure| {
+        let agent = Agent { exposure, ..registry.find("explore").unwrap().clone() };
+        let effective = effective(&agent, &available(&registry), &registry);
+        (effective.tools, effective.grants)
+    };
+    assert_eq!(of(Exposure::Tools), of(Exposure::Skills));
+    assert_eq!(of(Exposure::Tools), of(Exposure::Mixed));
+}

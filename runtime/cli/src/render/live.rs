@@ -94,8 +94,9 @@ impl Terminal {
         if !self.err.moves || self.err.size().is_none() {
             return None;
         }
-        self.begin_live();
+        // First of all: whoever sees the line may press a key.
         self.printer().live.unseen = Unseen::begin();
+        self.begin_live();
         let (stop, stopped) = mpsc::channel();
         let terminal = self.clone();
         let painter = thread::spawn(move || {
