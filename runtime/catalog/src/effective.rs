@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use palisade_agent::{Agent, Budget, CallLimits, Exposure, PermissionMode, Runtime};
+use palisade_agent::{Agent, Budget, CallLimits, Exposure, PermissionMode};
 use palisade_grants::{Access, Candidate, Capability, Excluded, Grants, Resolution, Surroundings, ToolSource};
 use palisade_sandbox::Limits;
 
@@ -197,7 +197,6 @@ fn without_effect(agent: &Agent) -> Vec<String> {
     let said = [
         ("skills", !agent.skills.is_empty() || !agent.skill_lists.is_empty()),
         ("tool_exposure", agent.exposure != Exposure::Tools),
-        ("type", matches!(agent.runtime, Runtime::External { .. })),
     ];
     let unheard = said.into_iter().filter(|(_, is_said)| *is_said);
     unheard.map(|(field, _)| format!("`{field}` is kept, but has no effect in this version")).collect()
