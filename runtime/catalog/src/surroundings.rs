@@ -29,6 +29,10 @@ fn guidance(effective: &Effective, workspace: &Path) -> Option<String> {
         return None;
     }
     let dir = Dir::open_ambient_dir(workspace, cap_std::ambient_authority()).ok()?;
+    // A link could lead to what is hidden from the agent, also inside of the workspace.
+    if !dir.symlink_metadata(GUIDANCE).ok()?.is_file() {
+        return None;
+    }
     let bytes = read_below(&dir, GUIDANCE)?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -74,8 +78,14 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "makes a link in a workspace of its own")]
-    fn a_link_that_leads_out_is_not_followed() {
+    fn a_link_is_not_followed_out_of_the_workspace_or_to_what_is_hidden() {
         let link = |workspace: &Path| std::os::unix::fs::symlink("../outside.md", workspace.join("AGENTS.md")).unwrap();
         assert_eq!(told(READER, link), None);
+        let hidden = "---\nname: a\ndescription: b\npermissions: { deny: [\"Read(.env)\"] }\n---\n";
+        let inside = |workspace: &Path| {
+            std::fs::write(workspace.join(".env"), "secret").unwrap();
+            std::os::unix::fs::symlink(".env", workspace.join("AGENTS.md")).unwrap();
+        };
+        assert_eq!(told(hidden, inside), None);
     }
 }
