@@ -172,11 +172,17 @@ fn check_target_in(sysroot: &Path) -> Result<(), String> {
     Err(format!("the tools are WebAssembly and the compiler target for it is missing; run: rustup target add {TARGET}"))
 }
 
-/// Cargo marks its target folder; the build script's own folder lies somewhere below.
 fn target_folder() -> Result<PathBuf, String> {
     let out = PathBuf::from(env::var("OUT_DIR").map_err(|error| format!("OUT_DIR: {error}"))?);
-    let marked = out.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
-    marked.map(Path::to_owned).ok_or_else(|| format!("no cargo target folder above {}", out.display()))
+    target_folder_above(&out)
+}
+
+/// Cargo runs build scripts below `build` below the profile below its target folder. The tag it
+/// leaves in a target folder is no sign: a folder that was there before cargo came has none.
+fn target_folder_above(out: &Path) -> Result<PathBuf, String> {
+    let build = out.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "build"));
+    let target = build.and_then(|build| build.ancestors().nth(2));
+    target.map(Path::to_owned).ok_or_else(|| format!("no cargo target folder above {}", out.display()))
 }
 
 fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), String> {
@@ -189,6 +195,14 @@ fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_target_folder_is_found_without_a_tag_of_cargos() {
+        let found = |out: &str| target_folder_above(Path::new(out));
+        assert_eq!(found("/build/main/target/debug/build/tools-1f/out"), Ok("/build/main/target".into()));
+        assert_eq!(found("/main/target/release/build/tools/1f/out"), Ok("/main/target".into()));
+        assert!(found("/main/elsewhere").is_err());
+    }
 
     #[test]
     fn a_missing_target_is_answered_with_the_command_that_adds_it() {
