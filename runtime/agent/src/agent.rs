@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use palisade_grants::{Grants, Identity, Lists, Policy, ToolScope};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Budget, ModelName, Origin};
@@ -126,7 +127,8 @@ pub enum Runtime {
 }
 
 /// What each call of an agent may use up, where its definition says less than the standard.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CallLimits {
     /// Bytes of memory.
     pub memory: Option<u64>,

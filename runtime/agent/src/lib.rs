@@ -9,11 +9,13 @@ mod artifact;
 mod ask;
 mod budget;
 mod cancel;
+mod ceiling;
 mod circles;
 mod clip;
 mod compact;
 mod event;
 mod hearing;
+mod instant;
 mod key;
 mod model_name;
 mod origin;
@@ -21,6 +23,7 @@ mod prompt;
 mod provider;
 mod run;
 mod schema;
+mod store;
 mod tool;
 mod toolbox;
 mod transcript;
@@ -30,8 +33,10 @@ pub use artifact::Artifacts;
 pub use ask::{Answer, Asker};
 pub use budget::{Budget, Remaining, Spent};
 pub use cancel::{Cancellation, Canceller, cancellation};
+pub use ceiling::Ceiling;
 pub use clip::clip;
 pub use event::{Ending, Event, Quiet, Watcher};
+pub use instant::{at_instants, passing};
 pub use model_name::{ModelName, PROVIDERS};
 pub use origin::{Layer, Origin};
 pub use prompt::{Item, Panel, Skill, Surroundings, instructions};
@@ -40,6 +45,11 @@ pub use provider::{
 };
 pub use run::{CALLS_PER_REPLY, Outcome, Run, RunError};
 pub use schema::{Schema, SchemaError};
+pub use store::{
+    AuditRecord, Batch, CallRecord, CallState, Change, Intent, LOCAL_TENANT, Lease, Listing, NewRun, NewSession,
+    Numbered, Queued, RunEnd, RunRecord, RunState, Session, SessionKey, SessionOrigin, Span, Spending, Store,
+    StoreError, UsageQuery, UsageRow,
+};
 pub use tool::{Cost, FailureKind, Progress, Tool, ToolCall, ToolOutcome, ToolResult, ToolSpec};
 pub use toolbox::{DuplicateTool, OUTPUT_LIMIT, Toolbox};
 pub use transcript::{ENTRY_LIMIT, Entry, Transcript};
