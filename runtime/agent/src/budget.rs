@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::Usage;
+use crate::{Spending, Usage};
 
 /// What one run may use up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +36,20 @@ impl Default for Budget {
 }
 
 impl Budget {
+    /// What is left when some of it was used up before.
+    pub fn less(self, spent: &Spending) -> Self {
+        Self {
+            steps: self.steps.saturating_sub(spent.steps),
+            tokens: self.tokens.map(|tokens| tokens.saturating_sub(spent.usage.total())),
+            calls: self.calls.map(|calls| calls.saturating_sub(spent.calls)),
+            cost: self.cost.map(|cost| cost.saturating_sub(spent.usage.cost_micros)),
+            depth: self.depth,
+            time: self.time.saturating_sub(spent.time),
+        }
+    }
+
     /// Starts the clock.
-    pub fn begin(self) -> Remaining {
+    pub(crate) fn begin(self) -> Remaining {
         let now = Instant::now();
         // A time too large to add is as good as a year.
         let deadline = now.checked_add(self.time).unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 60 * 60));
@@ -45,9 +57,9 @@ impl Budget {
     }
 }
 
-/// What is left of a budget whose clock is running.
+/// What is left of a budget whose clock is running. [`crate::Account`] takes from it.
 #[derive(Clone, Copy, Debug)]
-pub struct Remaining {
+pub(crate) struct Remaining {
     steps: u32,
     tokens: Option<u64>,
     calls: Option<u64>,
@@ -56,8 +68,13 @@ pub struct Remaining {
 }
 
 impl Remaining {
-    /// Takes one step, or says what there is no more of.
-    pub fn spend_step(&mut self) -> Result<(), Spent> {
+    /// The same, but no longer than until `end`.
+    pub(crate) fn until(self, end: Instant) -> Self {
+        Self { deadline: self.deadline.min(end), ..self }
+    }
+
+    /// Whether there is a step to take, or what there is no more of.
+    pub(crate) fn may_step(&self) -> Result<(), Spent> {
         if Instant::now() >= self.deadline {
             return Err(Spent::Time);
         }
@@ -67,26 +84,30 @@ impl Remaining {
         if self.cost == Some(0) {
             return Err(Spent::Cost);
         }
-        self.steps = self.steps.checked_sub(1).ok_or(Spent::Steps)?;
-        Ok(())
+        if self.steps == 0 { Err(Spent::Steps) } else { Ok(()) }
+    }
+
+    pub(crate) fn take_step(&mut self) {
+        self.steps = self.steps.saturating_sub(1);
     }
 
     /// Takes what a reply cost that was given; the next step finds out that there is nothing left.
-    pub fn spend_usage(&mut self, usage: Usage) {
+    pub(crate) fn spend_usage(&mut self, usage: Usage) {
         self.tokens = self.tokens.map(|left| left.saturating_sub(usage.total()));
         self.cost = self.cost.map(|left| left.saturating_sub(usage.cost_micros));
     }
 
-    /// Takes as many calls as there are left, at most `wanted`, and says how many that are.
-    pub fn spend_calls(&mut self, wanted: usize) -> usize {
-        let Some(left) = self.calls else { return wanted };
-        let taken = u64::try_from(wanted).unwrap_or(u64::MAX).min(left);
-        self.calls = Some(left - taken);
-        usize::try_from(taken).unwrap_or(wanted)
+    /// How many of `wanted` calls are left.
+    pub(crate) fn calls_left(&self, wanted: usize) -> usize {
+        self.calls.map_or(wanted, |left| usize::try_from(left).unwrap_or(usize::MAX).min(wanted))
     }
 
-    /// When the time is over, even in the middle of a step.
-    pub fn deadline(&self) -> Instant {
+    pub(crate) fn spend_calls(&mut self, taken: usize) {
+        self.calls = self.calls.map(|left| left.saturating_sub(taken as u64));
+    }
+
+    /// When the time is over.
+    pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }
 }
@@ -113,6 +134,9 @@ pub enum Spent {
     /// The time is over.
     #[error("the run has used all of its time")]
     Time,
+    /// There may be no more agents below.
+    #[error("agents may not be started any deeper")]
+    Depth,
 }
 
 mod seconds {
@@ -132,45 +156,55 @@ mod seconds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Account;
 
     #[test]
     fn steps_run_out_one_by_one() {
-        let mut remaining = Budget { steps: 2, ..Budget::default() }.begin();
-        let spent: Vec<_> = (0..4).map(|_| remaining.spend_step()).collect();
+        let account = Account::open(Budget { steps: 2, ..Budget::default() });
+        let spent = [(); 4].map(|()| account.spend_step());
         assert_eq!(spent, [Ok(()), Ok(()), Err(Spent::Steps), Err(Spent::Steps)]);
     }
 
     #[test]
     fn the_step_after_the_last_token_is_not_taken() {
-        let mut remaining = Budget { tokens: Some(10), ..Budget::default() }.begin();
-        assert_eq!(remaining.spend_step(), Ok(()));
-        remaining.spend_usage(Usage { input_tokens: 11, ..Usage::default() });
-        assert_eq!(remaining.spend_step(), Err(Spent::Tokens));
+        let account = Account::open(Budget { tokens: Some(10), ..Budget::default() });
+        assert_eq!(account.spend_step(), Ok(()));
+        account.spend_usage(Usage { input_tokens: 11, ..Usage::default() });
+        assert_eq!(account.spend_step(), Err(Spent::Tokens));
     }
 
     #[test]
     fn the_step_after_the_last_cent_is_not_taken() {
-        let mut remaining = Budget { cost: Some(10), ..Budget::default() }.begin();
-        remaining.spend_usage(Usage { cost_micros: 10, ..Usage::default() });
-        assert_eq!(remaining.spend_step(), Err(Spent::Cost));
+        let account = Account::open(Budget { cost: Some(10), ..Budget::default() });
+        account.spend_usage(Usage { cost_micros: 10, ..Usage::default() });
+        assert_eq!(account.spend_step(), Err(Spent::Cost));
     }
 
     #[test]
     fn calls_are_taken_as_long_as_there_are_some() {
-        let mut remaining = Budget { calls: Some(3), ..Budget::default() }.begin();
-        assert_eq!([remaining.spend_calls(2), remaining.spend_calls(2), remaining.spend_calls(1)], [2, 1, 0]);
-        assert_eq!(Budget::default().begin().spend_calls(9), 9);
+        let account = Account::open(Budget { calls: Some(3), ..Budget::default() });
+        assert_eq!([account.spend_calls(2), account.spend_calls(2), account.spend_calls(1)], [2, 1, 0]);
+        assert_eq!(Account::open(Budget::default()).spend_calls(9), 9);
     }
 
     #[test]
     fn no_time_means_no_step() {
-        let mut remaining = Budget { time: Duration::ZERO, ..Budget::default() }.begin();
-        assert_eq!(remaining.spend_step(), Err(Spent::Time));
+        let account = Account::open(Budget { time: Duration::ZERO, ..Budget::default() });
+        assert_eq!(account.spend_step(), Err(Spent::Time));
     }
 
     #[test]
     fn endless_time_does_not_overflow() {
-        let mut remaining = Budget { time: Duration::MAX, ..Budget::default() }.begin();
-        assert_eq!(remaining.spend_step(), Ok(()));
+        let account = Account::open(Budget { time: Duration::MAX, ..Budget::default() });
+        assert_eq!(account.spend_step(), Ok(()));
+    }
+
+    /// DEL-05
+    #[test]
+    fn what_was_used_up_before_is_not_given_again() {
+        let budget = Budget { tokens: Some(10), calls: Some(3), ..Budget::default() };
+        let usage = Usage { input_tokens: 4, output_tokens: 4, ..Usage::default() };
+        let left = budget.less(&Spending { steps: 49, calls: 9, usage, time: Duration::from_secs(200) });
+        assert_eq!((left.steps, left.tokens, left.calls, left.time), (1, Some(2), Some(0), Duration::from_secs(100)));
     }
 }

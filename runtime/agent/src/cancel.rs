@@ -1,27 +1,28 @@
-//! Ending a run from outside, at once: whoever holds the [`Canceller`] may, the run waits for it.
+//! Ending a run from outside, at once: whoever holds the [`Canceller`] may, the run waits for it. Whoever ends
+//! a run ends all that it has started.
 
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// Makes a pair: one end cancels, the other is told.
 pub fn cancellation() -> (Canceller, Cancellation) {
-    let (sender, receiver) = watch::channel(false);
-    (Canceller(sender), Cancellation(receiver))
+    let token = CancellationToken::new();
+    (Canceller(token.clone()), Cancellation(token))
 }
 
 /// The end that cancels.
 #[derive(Clone, Debug)]
-pub struct Canceller(watch::Sender<bool>);
+pub struct Canceller(CancellationToken);
 
 impl Canceller {
-    /// Cancels every run that holds the other end; there is no way back.
+    /// Cancels every run that holds the other end, or a branch of it; there is no way back.
     pub fn cancel(&self) {
-        self.0.send_replace(true);
+        self.0.cancel();
     }
 }
 
 /// The end that is told.
 #[derive(Clone, Debug)]
-pub struct Cancellation(watch::Receiver<bool>);
+pub struct Cancellation(CancellationToken);
 
 impl Cancellation {
     /// A cancellation that never comes.
@@ -29,10 +30,37 @@ impl Cancellation {
         cancellation().1
     }
 
-    /// Returns when cancelled; never, when nobody is left who could cancel.
+    /// A pair of its own that is cancelled with this one, but not the other way round.
+    pub fn branch(&self) -> (Canceller, Self) {
+        let token = self.0.child_token();
+        (Canceller(token.clone()), Self(token))
+    }
+
+    /// Whether it has come.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    /// Returns when cancelled.
     pub async fn cancelled(&self) {
-        if self.0.clone().wait_for(|cancelled| *cancelled).await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        self.0.cancelled().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_ends_a_run_ends_what_it_started_and_not_what_started_it() {
+        let (canceller, above) = cancellation();
+        let (own, middle) = above.branch();
+        let (_, below) = middle.branch();
+        let (_, beside) = above.branch();
+        own.cancel();
+        let ended = [&above, &middle, &below, &beside].map(Cancellation::is_cancelled);
+        assert_eq!(ended, [false, true, true, false]);
+        canceller.cancel();
+        assert!(beside.is_cancelled() && above.branch().1.is_cancelled());
     }
 }

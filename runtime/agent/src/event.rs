@@ -111,6 +111,49 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         artifact: Option<String>,
     },
+    /// An agent was asked by a call of this run, and begins. What it may do was worked out by the host.
+    #[serde(rename = "subagent_start")]
+    SubagentStarted {
+        /// Names this piece of work.
+        task: String,
+        /// The agent.
+        agent: String,
+        /// Its session.
+        session: String,
+        /// The session of the agent that asked.
+        parent_session: String,
+        /// The call that asked.
+        call: String,
+        /// What it is to do, shortened.
+        description: String,
+        /// What its definition would allow and it was not given, each with the reason.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cut: Vec<String>,
+    },
+    /// Something happens in such an agent's run.
+    SubagentProgress {
+        /// The piece of work.
+        task: String,
+        /// What happens.
+        #[serde(rename = "of")]
+        event: Box<Event>,
+    },
+    /// Such a piece of work is over.
+    #[serde(rename = "subagent_end")]
+    SubagentEnded {
+        /// The piece of work.
+        task: String,
+        /// The agent.
+        agent: String,
+        /// Its session.
+        session: String,
+        /// Whether it answered.
+        success: bool,
+        /// How it ended.
+        ending: Ending,
+        /// What it cost.
+        usage: Usage,
+    },
     /// The run is over.
     RunEnded {
         /// How it ended.
@@ -157,6 +200,8 @@ pub enum Ending {
     Failed(String),
     /// The answer does not have the form it should have.
     Unfit(String),
+    /// What was done could not be written down.
+    Unwritten(String),
 }
 
 /// Is told what happens in a run. Called inside the loop, so it must not block for long.

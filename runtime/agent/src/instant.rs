@@ -8,7 +8,7 @@ static HOOK: OnceLock<fn(&'static str)> = OnceLock::new();
 /// Has `hook` called at every instant from now on. The first hook of a process stays.
 pub fn at_instants(hook: fn(&'static str)) {
     // Only tests set one, and one process sets it once.
-    drop(HOOK.set(hook));
+    let _first = HOOK.set(hook);
 }
 
 /// Passes an instant.

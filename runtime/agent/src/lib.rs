@@ -4,6 +4,7 @@
 //! [`Toolbox`], and repeats. This crate has never heard of WebAssembly or of a model vendor and does no
 //! I/O of its own; both are handed to it behind the two traits [`Provider`] and [`Tool`].
 
+mod account;
 mod agent;
 mod artifact;
 mod ask;
@@ -13,9 +14,11 @@ mod ceiling;
 mod circles;
 mod clip;
 mod compact;
+mod delegation;
 mod event;
 mod hearing;
 mod instant;
+mod journal;
 mod key;
 mod model_name;
 mod origin;
@@ -28,15 +31,19 @@ mod tool;
 mod toolbox;
 mod transcript;
 
+pub use account::{Account, Admitted};
 pub use agent::{Agent, CallLimits, Exposure, PermissionMode, ReasoningEffort, RunLimits, Runtime};
 pub use artifact::Artifacts;
 pub use ask::{Answer, Asker};
-pub use budget::{Budget, Remaining, Spent};
+pub(crate) use budget::Remaining;
+pub use budget::{Budget, Spent};
 pub use cancel::{Cancellation, Canceller, cancellation};
 pub use ceiling::Ceiling;
 pub use clip::clip;
+pub use delegation::{Crew, DelegationLimits, Equipment, Peer, Recruit, RecruitError, Seat};
 pub use event::{Ending, Event, Quiet, Watcher};
 pub use instant::{at_instants, passing};
+pub use journal::{Journal, Leased, Unwritten};
 pub use model_name::{ModelName, PROVIDERS};
 pub use origin::{Layer, Origin};
 pub use prompt::{Item, Panel, Skill, Surroundings, instructions};

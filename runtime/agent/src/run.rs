@@ -3,7 +3,9 @@
 mod calls;
 mod closing;
 mod ending;
+mod recover;
 mod room;
+mod writing;
 
 use std::future::Future;
 
@@ -12,17 +14,15 @@ use crate::hearing::Hearing;
 use crate::prompt::{Surroundings, instructions};
 use crate::schema::Schema;
 use crate::{
-    Agent, Cancellation, Event, Prompt, Provider, Remaining, Reply, ReplySettings, Spent, Toolbox, Transcript, Usage,
-    Watcher,
+    Account, Agent, CallRecord, Cancellation, Event, Journal, Prompt, Provider, Reply, ReplySettings, Spent, Toolbox,
+    Transcript, Unwritten, Usage, Watcher,
 };
 use closing::Attempts;
 use ending::Stop;
+use writing::Written;
 
 pub use calls::CALLS_PER_REPLY;
 pub use ending::{Outcome, RunError};
-
-/// What the model reads of a call that was dropped with its run.
-const CUT_OFF: &str = "the run ended before this call did";
 
 /// One request being worked on. The transcript stays, and stays valid, however the run ends.
 pub struct Run<'a> {
@@ -34,8 +34,12 @@ pub struct Run<'a> {
     surroundings: Surroundings,
     settings: ReplySettings,
     expected: Option<Schema>,
-    budget: Remaining,
+    account: Account,
     counts_cost: bool,
+    journal: &'a dyn Journal,
+    written: Written,
+    /// What an earlier process is known to have meant to do.
+    known: Vec<CallRecord>,
     transcript: Transcript,
     circles: Circles,
     attempts: Attempts,
@@ -44,7 +48,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// A run that continues `transcript`. Its time starts now.
+    /// A run that continues `transcript`. Its time starts now, and nobody will continue it.
     pub fn new(
         agent: &'a Agent,
         provider: &'a dyn Provider,
@@ -63,8 +67,11 @@ impl<'a> Run<'a> {
             surroundings: Surroundings::default(),
             settings: ReplySettings::of(agent),
             expected: None,
-            budget: budget.begin(),
+            account: Account::open(budget),
             counts_cost: budget.cost.is_some(),
+            journal: &Unwritten,
+            written: Written::so_far(&transcript),
+            known: Vec::new(),
             transcript,
             circles: Circles::default(),
             attempts: Attempts::default(),
@@ -86,47 +93,73 @@ impl<'a> Run<'a> {
         Ok(self)
     }
 
+    /// The same run, whose every step is written down before it counts.
+    pub fn written_to(mut self, journal: &'a dyn Journal) -> Self {
+        self.journal = journal;
+        self
+    }
+
+    /// The same run, which an earlier process began: what that meant to do, and what it used up.
+    pub fn after(mut self, calls: Vec<CallRecord>, spent: crate::Spending) -> Self {
+        self.known = calls;
+        self.written.before = spent;
+        self
+    }
+
+    /// The same run, drawing from an account that others may draw from, too.
+    pub fn drawing_from(mut self, account: Account) -> Self {
+        self.account = account;
+        self
+    }
+
     /// Works on `task` until it is answered or the run must end.
     pub async fn answer(&mut self, task: &str) -> Result<Outcome, RunError> {
         // An earlier run may have been dropped in the middle of its calls.
-        self.transcript.close_calls(CUT_OFF);
+        self.close_open_calls();
         self.transcript.record_user(task);
         self.resume().await
     }
 
     /// Goes on where an earlier run ended, for instance because its provider failed.
     pub async fn resume(&mut self) -> Result<Outcome, RunError> {
-        if self.counts_cost && !self.provider.counts_cost() {
-            return Err(RunError::CostUnknown { provider: self.provider.name().to_owned() });
-        }
-        self.transcript.close_calls(CUT_OFF);
         let (agent, provider) = (self.agent.name.clone(), self.provider.name().to_owned());
         self.watcher.watch(Event::RunStarted { agent, provider, model: self.provider.model().to_owned() });
-        let task = self.transcript.first_task().to_owned();
-        let instructions = instructions(self.agent, self.toolbox.specs(), &self.surroundings, &task);
-
-        let stop = loop {
-            if let Err(stop) = self.step(&instructions).await {
-                break stop;
-            }
-        };
-
+        let stop = self.work().await;
+        let stop = self.write_end(stop).await;
         self.watcher.watch(Event::RunEnded { ending: stop.ending(), steps: self.steps, usage: self.usage });
         stop.outcome()
     }
 
+    /// Takes one step after the other until there is a reason to stop.
+    async fn work(&mut self) -> Stop {
+        if self.counts_cost && !self.provider.counts_cost() {
+            return Stop::CostUnknown { provider: self.provider.name().to_owned() };
+        }
+        let task = self.transcript.first_task().to_owned();
+        let instructions = instructions(self.agent, self.toolbox.specs(), &self.surroundings, &task);
+        if let Err(stop) = self.recover().await {
+            return stop;
+        }
+        loop {
+            if let Err(stop) = self.step(&instructions).await {
+                return stop;
+            }
+        }
+    }
+
     /// One reply and the results of its calls.
     async fn step(&mut self, instructions: &str) -> Result<(), Stop> {
-        self.budget.spend_step()?;
+        self.account.spend_step()?;
         self.steps += 1;
         self.watcher.watch(Event::StepStarted { step: self.steps });
         let reply = self.ask(instructions).await?;
         let calls = self.transcript.record_reply(&reply);
         if calls.is_empty() {
+            self.write().await?;
             return self.close(&reply);
         }
         self.attempts = Attempts::default();
-        let (results, stopped) = self.call_all(&calls).await;
+        let (results, stopped) = self.call_all(&calls).await?;
         for (call, result) in calls.iter().zip(results) {
             self.transcript.record_result(&call.id, result);
         }
@@ -151,7 +184,7 @@ impl<'a> Run<'a> {
 
     async fn reply(&mut self, instructions: &str) -> Result<Reply, Stop> {
         let (tools, transcript) = (self.toolbox.specs(), &self.transcript);
-        let deadline = self.budget.deadline();
+        let deadline = self.account.deadline();
         let prompt = Prompt { instructions, tools, transcript, settings: &self.settings, deadline };
         let listener = Hearing::new(self.watcher);
         let reply = self.unless_stopped(self.provider.reply(prompt, &listener)).await?.map_err(Stop::Failed)?;
@@ -161,7 +194,7 @@ impl<'a> Run<'a> {
 
     fn spend(&mut self, usage: Usage) {
         self.usage += usage;
-        self.budget.spend_usage(usage);
+        self.account.spend_usage(usage);
     }
 
     /// Waits for the work, but no longer than until the run is cancelled or out of time.
@@ -169,7 +202,7 @@ impl<'a> Run<'a> {
         tokio::select! {
             biased;
             () = self.cancellation.cancelled() => Err(Stop::Cancelled),
-            () = tokio::time::sleep_until(self.budget.deadline()) => Err(Stop::Spent(Spent::Time)),
+            () = tokio::time::sleep_until(self.account.deadline()) => Err(Stop::Spent(Spent::Time)),
             value = work => Ok(value),
         }
     }

@@ -136,6 +136,8 @@ pub enum FailureKind {
     Skipped,
     /// The run ended before the call did.
     Cancelled,
+    /// The process ended while the call was under way, and nobody knows what came of it.
+    Interrupted,
 }
 
 /// What one call used up. The tool says it; what it does not know is zero.
@@ -187,6 +189,11 @@ impl Progress {
     pub fn report(&self, message: &str) {
         // A full queue or a run that is over: both mean that nobody needs this message.
         drop(self.sender.try_send(Said { id: self.id.clone(), message: clip(message, Self::MESSAGE_LIMIT) }));
+    }
+
+    /// The id of the call.
+    pub fn call(&self) -> &str {
+        &self.id
     }
 
     /// A progress nobody listens to.

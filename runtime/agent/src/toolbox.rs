@@ -82,6 +82,11 @@ impl Toolbox {
         self.find(name).is_none_or(|held| held.tool.spec().read_only)
     }
 
+    /// Whether making a call twice is as good as making it once.
+    pub fn is_idempotent(&self, name: &str) -> bool {
+        self.find(name).is_none_or(|held| held.tool.spec().read_only || held.tool.spec().idempotent)
+    }
+
     /// Makes one call. Whatever is wrong with it is a result the model can read.
     pub async fn call(&self, call: &ToolCall, progress: &Progress) -> ToolResult {
         let Some(held) = self.find(&call.tool) else {

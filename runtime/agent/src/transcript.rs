@@ -143,6 +143,11 @@ impl Transcript {
         }
     }
 
+    /// A transcript of what was written down before, in that order.
+    pub fn of(entries: Vec<Entry>) -> Self {
+        Self { entries }
+    }
+
     /// Gives every call that has no result one that says why.
     pub fn close_calls(&mut self, why: &str) {
         let open: Vec<String> = self.open_calls().map(|call| call.id.clone()).collect();
@@ -153,7 +158,7 @@ impl Transcript {
 
     /// The calls without a result. Only the last reply can have some: the next one is recorded when all
     /// results are.
-    fn open_calls(&self) -> impl Iterator<Item = &ToolCall> {
+    pub(crate) fn open_calls(&self) -> impl Iterator<Item = &ToolCall> {
         let last = self.entries.iter().rposition(|entry| matches!(entry, Entry::Reply { .. }));
         let (reply, results) = match last.map(|last| self.entries.split_at(last)) {
             Some((_, [Entry::Reply { calls, .. }, results @ ..])) => (calls.as_slice(), results),

@@ -47,7 +47,7 @@ impl Ended {
             Ok(Outcome::Cancelled) => Exit::Cancelled,
             Err(RunError::Provider(_)) => Exit::NoReply,
             Err(RunError::Unfit { .. }) => Exit::Unfit,
-            Err(RunError::CostUnknown { .. }) => Exit::Failed,
+            Err(RunError::CostUnknown { .. } | RunError::Unwritten(_)) => Exit::Failed,
         }
     }
 
@@ -103,7 +103,7 @@ impl Ended {
             Ok(Outcome::Circling) => ("circling", None, Some(CIRCLING.to_owned())),
             Ok(Outcome::Cancelled) => ("cancelled", None, Some("the run was cancelled".to_owned())),
             Err(error @ RunError::Unfit { .. }) => ("unfit", None, Some(error.to_string())),
-            Err(error @ (RunError::Provider(_) | RunError::CostUnknown { .. })) => {
+            Err(error @ (RunError::Provider(_) | RunError::CostUnknown { .. } | RunError::Unwritten(_))) => {
                 ("failed", None, Some(error.to_string()))
             }
         };
@@ -146,6 +146,7 @@ fn remedy(spent: Spent) -> &'static str {
         Spent::Calls => "ask for less, or let it make more calls (`budget: { calls: … }` of the agent)",
         Spent::Cost => "ask for less, or let it cost more (--max-cost, or `budget: { cost: … }` of the agent)",
         Spent::Reply => "let replies be longer (`max_tokens` of the agent), or ask for less at once",
+        Spent::Depth => "let agents be started deeper (`budget: { depth: … }` of the agent)",
         Spent::Time => "ask for less, or let it take more time (--timeout, or `timeout` of the agent)",
     }
 }

@@ -155,7 +155,10 @@ impl Watcher for Spans {
             | Event::ReplyAgain { .. }
             | Event::Compacted { .. }
             | Event::Noticed { .. }
-            | Event::CallProgress { .. } => {}
+            | Event::CallProgress { .. }
+            | Event::SubagentStarted { .. }
+            | Event::SubagentProgress { .. }
+            | Event::SubagentEnded { .. } => {}
         }
     }
 }
@@ -168,6 +171,7 @@ fn end(open: &mut Open, ending: &Ending, usage: Usage) {
         Ending::Cancelled => ("cancelled", ""),
         Ending::Failed(why) => ("failed", why.as_str()),
         Ending::Unfit(_) => ("unfit", ""),
+        Ending::Unwritten(why) => ("unwritten", why.as_str()),
     };
     // The reply that did not come, if it was that.
     if let Some(chat) = open.chat.take() {
@@ -215,6 +219,7 @@ fn word(kind: FailureKind) -> &'static str {
         FailureKind::Crashed => "crashed",
         FailureKind::Skipped => "skipped",
         FailureKind::Cancelled => "cancelled",
+        FailureKind::Interrupted => "interrupted",
     }
 }
 

@@ -2,14 +2,20 @@
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::{CUT_OFF, Run, Stop};
+use super::{Run, Stop};
 use crate::circles::REPEATS;
 use crate::event::brief;
 use crate::tool::Said;
-use crate::{Event, FailureKind, Progress, Spent, ToolCall, ToolResult};
+use crate::{Event, FailureKind, Progress, Spent, StoreError, ToolCall, ToolResult};
 
 /// How many calls of one reply are made; the model is told that the others were dropped.
 pub const CALLS_PER_REPLY: usize = 32;
+
+/// What the model reads of a call that was dropped with its run.
+pub(super) const CUT_OFF: &str = "the run ended before this call did";
+
+/// What came of the calls of a reply, one result for each, and why the run cannot go on, if it cannot.
+pub(super) type Called = (Vec<ToolResult>, Result<(), Stop>);
 
 /// What becomes of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,9 +29,12 @@ enum Fate {
 
 impl Run<'_> {
     /// Makes the calls at the same time. The results are in the order of the calls, and there is one for
-    /// each, also when the run is stopped: calls still open then are dropped.
-    pub(super) async fn call_all(&mut self, calls: &[ToolCall]) -> (Vec<ToolResult>, Result<(), Stop>) {
+    /// each, also when the run is stopped: calls still open then are dropped. None is made before it is
+    /// written down that it will be.
+    pub(super) async fn call_all(&mut self, calls: &[ToolCall]) -> Result<Called, Stop> {
         let fates = self.fates(calls);
+        let made = calls.iter().zip(&fates).filter(|(_, fate)| **fate == Fate::Made).map(|(call, _)| call);
+        self.write_intents(made.collect()).await?;
         let (sender, mut progress) = Progress::queue();
         let mut results: Vec<Option<ToolResult>> = vec![None; calls.len()];
         for call in calls {
@@ -45,24 +54,25 @@ impl Run<'_> {
                     biased;
                     Some(Said { id, message }) = progress.recv() => self.watcher.watch(Event::CallProgress { id, message }),
                     finished = pending.next() => match finished {
-                        Some((at, result)) => results[at] = Some(result),
-                        None => break,
+                        Some((at, Ok(result))) => results[at] = Some(result),
+                        Some((_, Err(error))) => break Err(Stop::Unwritten(error)),
+                        None => break Ok(()),
                     },
                 }
             }
         };
-        let stopped = self.unless_stopped(all).await;
+        let stopped = self.unless_stopped(all).await.and_then(|all| all);
         drop(pending);
         self.remember(calls, &fates, &results);
         let close = |(call, result): (&ToolCall, Option<ToolResult>)| result.unwrap_or_else(|| self.cut_off(call));
         let results = calls.iter().zip(results).map(close).collect();
-        (results, stopped.and_then(|()| self.go_on_after(&fates)))
+        Ok((results, stopped.and_then(|()| self.go_on_after(&fates))))
     }
 
     /// Decides which of the calls are made.
     fn fates(&mut self, calls: &[ToolCall]) -> Vec<Fate> {
         let stale: Vec<bool> = calls.iter().map(|call| self.circles.is_stale(call)).collect();
-        let mut left = self.budget.spend_calls(stale.iter().filter(|stale| !**stale).count());
+        let mut left = self.account.spend_calls(stale.iter().filter(|stale| !**stale).count());
         let decide = |stale: bool| {
             if stale {
                 return Fate::Stale;
@@ -76,9 +86,21 @@ impl Run<'_> {
         stale.into_iter().map(decide).collect()
     }
 
-    async fn call(&self, at: usize, call: &ToolCall, fate: Fate, progress: Progress) -> (usize, ToolResult) {
+    async fn call(
+        &self,
+        at: usize,
+        call: &ToolCall,
+        fate: Fate,
+        progress: Progress,
+    ) -> (usize, Result<ToolResult, StoreError>) {
         let result = match fate {
-            Fate::Made => self.toolbox.call(call, &progress).await,
+            Fate::Made => {
+                let result = self.toolbox.call(call, &progress).await;
+                if let Err(error) = self.write_result(call, &result).await {
+                    return (at, Err(error));
+                }
+                result
+            }
             Fate::Stale => ToolResult::failed(
                 FailureKind::Skipped,
                 format!(
@@ -88,7 +110,7 @@ impl Run<'_> {
             Fate::TooMany => ToolResult::failed(FailureKind::Skipped, format!("not called: {}", Spent::Calls)),
         };
         self.watcher.watch(Event::finished(&call.id, &call.tool, &result));
-        (at, result)
+        (at, Ok(result))
     }
 
     fn remember(&mut self, calls: &[ToolCall], fates: &[Fate], results: &[Option<ToolResult>]) {

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::{Ending, ProviderError, Spent};
+use crate::{Ending, ProviderError, Spent, StoreError};
 
 /// How a run ended without an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,9 @@ pub enum RunError {
         /// The provider's name.
         provider: String,
     },
+    /// What was done could not be written down, so nothing more was done. What was written stays.
+    #[error("the run stopped because it could not be written down: {0}")]
+    Unwritten(StoreError),
 }
 
 /// Why the loop does not go on.
@@ -48,6 +51,8 @@ pub(super) enum Stop {
     Cancelled,
     Failed(ProviderError),
     Unfit(String),
+    CostUnknown { provider: String },
+    Unwritten(StoreError),
 }
 
 impl From<Spent> for Stop {
@@ -65,6 +70,10 @@ impl Stop {
             Self::Cancelled => Ending::Cancelled,
             Self::Failed(error) => Ending::Failed(error.to_string()),
             Self::Unfit(faults) => Ending::Unfit(faults.clone()),
+            Self::CostUnknown { provider } => {
+                Ending::Failed(RunError::CostUnknown { provider: provider.clone() }.to_string())
+            }
+            Self::Unwritten(error) => Ending::Unwritten(error.to_string()),
         }
     }
 
@@ -76,6 +85,8 @@ impl Stop {
             Self::Cancelled => Ok(Outcome::Cancelled),
             Self::Failed(error) => Err(RunError::Provider(error)),
             Self::Unfit(faults) => Err(RunError::Unfit { faults }),
+            Self::CostUnknown { provider } => Err(RunError::CostUnknown { provider }),
+            Self::Unwritten(error) => Err(RunError::Unwritten(error)),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Run<'_> {
         let mut transcript = Transcript::new();
         transcript.record_user(text);
         let settings = ReplySettings { answer_schema: None, ..self.settings.clone() };
-        let (instructions, deadline) = (compact::INSTRUCTIONS, self.budget.deadline());
+        let (instructions, deadline) = (compact::INSTRUCTIONS, self.account.deadline());
         let prompt = Prompt { instructions, tools: &[], transcript: &transcript, settings: &settings, deadline };
         let unheard = |_: crate::Part<'_>| {};
         let reply = self.unless_stopped(self.provider.reply(prompt, &unheard)).await?;

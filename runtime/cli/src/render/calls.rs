@@ -123,5 +123,6 @@ fn name(kind: FailureKind) -> &'static str {
         FailureKind::Crashed => "crashed",
         FailureKind::Skipped => "skipped",
         FailureKind::Cancelled => "cancelled",
+        FailureKind::Interrupted => "interrupted",
     }
 }

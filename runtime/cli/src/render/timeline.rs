@@ -210,7 +210,10 @@ impl Watcher for Timeline<'_> {
     fn watch(&self, event: Event) {
         let seen = &mut *self.seen();
         match event {
-            Event::RunStarted { .. } => {}
+            Event::RunStarted { .. }
+            | Event::SubagentStarted { .. }
+            | Event::SubagentProgress { .. }
+            | Event::SubagentEnded { .. } => {}
             Event::StepStarted { step } => {
                 seen.totals.steps = step;
                 self.activity(Activity::Asking);
