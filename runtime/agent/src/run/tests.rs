@@ -17,6 +17,7 @@ use crate::{
 
 mod corrections;
 mod long;
+mod writing;
 
 /// Replays replies; when there are none left, fails or never returns.
 struct Script(Mutex<VecDeque<Reply>>, WhenEmpty);

@@ -50,6 +50,9 @@ impl Run<'_> {
             results: Vec::new(),
             spending: Some(self.spending()),
         };
+        if batch.entries.is_empty() && batch.intents.is_empty() {
+            return Ok(());
+        }
         passing("run.before_write");
         self.journal.record(batch).await.map_err(Stop::Unwritten)?;
         passing("run.after_write");
