@@ -41,7 +41,12 @@ pub trait Store: Send + Sync {
     /// What was said after the entry of that number, oldest first, at most `limit` of it.
     async fn entries(&self, key: &SessionKey, after: u64, limit: usize) -> Result<Vec<Numbered>, StoreError>;
 
-    /// Begins a run of a session and holds the session for it. [`StoreError::Busy`] if another run holds it.
+    /// Begins a session with what was said elsewhere: a copy. The entries are numbered from one without a gap,
+    /// and each call in them has its result.
+    async fn import(&self, session: NewSession, entries: &[Numbered]) -> Result<Session, StoreError>;
+
+    /// Begins a run of a session and holds the session for it. [`StoreError::Busy`] if another run holds it,
+    /// [`StoreError::NotQueued`] if somebody else has answered the message.
     /// Runs of the session that were left behind by a process that is gone are ended as interrupted.
     async fn begin(&self, run: NewRun) -> Result<Lease, StoreError>;
 
@@ -58,7 +63,7 @@ pub trait Store: Send + Sync {
     /// Says that the holder is alive.
     async fn renew(&self, lease: &Lease) -> Result<(), StoreError>;
 
-    /// Writes down, at once or not at all, what a run said and did. The only way entries are added.
+    /// Writes down, at once or not at all, what a run said and did. Says, too, that the holder is alive.
     async fn record(&self, lease: &Lease, batch: &Batch) -> Result<(), StoreError>;
 
     /// Ends a run and lets the session go.
@@ -74,7 +79,7 @@ pub trait Store: Send + Sync {
     async fn calls(&self, tenant: &str, run: &str) -> Result<Vec<CallRecord>, StoreError>;
 
     /// Puts a message behind those that already wait for a session to be free. The same message twice, by its
-    /// id, is one.
+    /// id, is one, even if it was answered in between.
     async fn enqueue(&self, message: &Queued) -> Result<(), StoreError>;
 
     /// The message that waits longest for a session.
@@ -113,6 +118,9 @@ pub enum StoreError {
         /// Who holds it.
         owner: String,
     },
+    /// The message waits no longer.
+    #[error("message `{0}` does not wait any more: it was answered, or its session is gone")]
+    NotQueued(String),
     /// Somebody else has taken over the run; nothing that this holder writes counts any more.
     #[error("run `{0}` was taken over by another process; this one must not go on with it")]
     Fenced(String),

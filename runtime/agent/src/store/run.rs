@@ -32,8 +32,11 @@ pub struct NewRun {
     pub parent: Option<String>,
     /// The call of that run.
     pub parent_call: Option<String>,
-    /// The message of the queue that it answers; it is taken from there.
+    /// The message of the queue that it answers; it is taken from there, and so `entries` must hold it.
     pub queued: Option<String>,
+    /// What it begins with, such as the words of the user: written down in the same step, so that there is no
+    /// moment in which a message has left the queue and is nowhere else.
+    pub entries: Vec<Entry>,
     /// What it may use up.
     pub budget: Budget,
     /// Who works on it: a process that can be told from any other.
