@@ -114,13 +114,12 @@ impl<'a> Run<'a> {
 
     /// Works on `task` until it is answered or the run must end.
     pub async fn answer(&mut self, task: &str) -> Result<Outcome, RunError> {
-        // An earlier run may have been dropped in the middle of its calls.
-        self.close_open_calls();
-        self.transcript.record_user(task);
+        self.transcript.take_up(task, &self.known);
         self.resume().await
     }
 
-    /// Goes on where an earlier run ended, for instance because its provider failed.
+    /// Goes on where the transcript ends: with a task that was just taken up, or where an earlier run broke off,
+    /// for instance because its provider failed.
     pub async fn resume(&mut self) -> Result<Outcome, RunError> {
         let (agent, provider) = (self.agent.name.clone(), self.provider.name().to_owned());
         self.watcher.watch(Event::RunStarted { agent, provider, model: self.provider.model().to_owned() });
@@ -155,8 +154,9 @@ impl<'a> Run<'a> {
         let reply = self.ask(instructions).await?;
         let calls = self.transcript.record_reply(&reply);
         if calls.is_empty() {
+            let closed = self.close(&reply);
             self.write().await?;
-            return self.close(&reply);
+            return closed;
         }
         self.attempts = Attempts::default();
         let (results, stopped) = self.call_all(&calls).await?;

@@ -2,6 +2,7 @@
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
+use super::recover::CUT_OFF;
 use super::{Run, Stop};
 use crate::circles::REPEATS;
 use crate::event::brief;
@@ -10,9 +11,6 @@ use crate::{Event, FailureKind, Progress, Spent, StoreError, ToolCall, ToolResul
 
 /// How many calls of one reply are made; the model is told that the others were dropped.
 pub const CALLS_PER_REPLY: usize = 32;
-
-/// What the model reads of a call that was dropped with its run.
-pub(super) const CUT_OFF: &str = "the run ended before this call did";
 
 /// What came of the calls of a reply, one result for each, and why the run cannot go on, if it cannot.
 pub(super) type Called = (Vec<ToolResult>, Result<(), Stop>);

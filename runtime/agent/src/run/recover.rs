@@ -1,62 +1,69 @@
 //! Calls that an earlier run left open, because it was stopped or its process ended.
 
-use super::calls::CUT_OFF;
 use super::{Run, Stop};
-use crate::{CallState, FailureKind, ToolCall, ToolResult};
+use crate::{CallRecord, CallState, Entry, FailureKind, Reply, ToolCall, ToolResult, Transcript};
+
+/// What the model reads of a call that was dropped with its run.
+pub(super) const CUT_OFF: &str = "the run ended before this call did";
 
 /// What the model reads of a call of which nobody knows whether it did anything.
 const INTERRUPTED: &str = "interrupted, outcome unknown: the process ended while this call was under way; \
                            it may have had its effect, so look before you make it again";
 
-impl Run<'_> {
-    /// Gives every open call a result without making it again: there is something new to work on.
-    pub(super) fn close_open_calls(&mut self) {
-        let open: Vec<ToolCall> = self.transcript.open_calls().cloned().collect();
+impl Transcript {
+    /// Takes up a task and says which entries that adds. Calls that an earlier run left open are not made
+    /// again: there is something new to work on.
+    pub fn take_up(&mut self, task: &str, known: &[CallRecord]) -> Vec<Entry> {
+        let before = self.entries().len();
+        self.close_with(known);
+        self.record_user(task);
+        self.entries().get(before..).unwrap_or_default().to_vec()
+    }
+
+    /// Gives every open call the result that is known of it.
+    fn close_with(&mut self, known: &[CallRecord]) {
+        let open: Vec<ToolCall> = self.open_calls().cloned().collect();
         for call in open {
-            let result = self.known_result(&call).unwrap_or_else(|| match self.is_known(&call) {
-                true => ToolResult::failed(FailureKind::Interrupted, INTERRUPTED),
-                false => ToolResult::failed(FailureKind::Cancelled, CUT_OFF),
-            });
-            self.transcript.record_result(&call.id, result);
+            let result = match find(known, &call) {
+                Some(CallState::Finished(result)) => result.clone(),
+                Some(CallState::Unfinished) => ToolResult::failed(FailureKind::Interrupted, INTERRUPTED),
+                None => ToolResult::failed(FailureKind::Cancelled, CUT_OFF),
+            };
+            self.record_result(&call.id, result);
         }
     }
+}
 
-    /// Finishes what an earlier process began: a result that is known is used; a call that was never begun, or
-    /// does no harm when made twice, is made; of any other the model is told that nobody knows.
+impl Run<'_> {
+    /// Finishes what an earlier process began: an answer that was given is the answer; a result that is known
+    /// is used; a call that was never begun, or does no harm when made twice, is made; of any other the model is
+    /// told that nobody knows.
     pub(super) async fn recover(&mut self) -> Result<(), Stop> {
+        if let Some(Entry::Reply { text, calls, .. }) = self.transcript.entries().last()
+            && calls.is_empty()
+        {
+            let reply = Reply::answer(text.clone());
+            return self.close(&reply);
+        }
         let open: Vec<ToolCall> = self.transcript.open_calls().cloned().collect();
-        let is_wanted = |call: &ToolCall| {
-            self.known_result(call).is_none() && (!self.is_known(call) || self.toolbox.is_idempotent(&call.tool))
+        let is_wanted = |call: &&ToolCall| match find(&self.known, call) {
+            Some(CallState::Finished(_)) => false,
+            Some(CallState::Unfinished) => self.toolbox.is_idempotent(&call.tool),
+            None => true,
         };
-        let (again, done): (Vec<ToolCall>, Vec<ToolCall>) = open.iter().cloned().partition(is_wanted);
-        if again.is_empty() {
-            self.close_open_calls();
-            return self.write().await;
+        let again: Vec<ToolCall> = open.iter().filter(is_wanted).cloned().collect();
+        let (results, stopped) = if again.is_empty() { (Vec::new(), Ok(())) } else { self.call_all(&again).await? };
+        for (call, result) in again.into_iter().zip(results) {
+            self.known.retain(|record| record.intent.call.id != call.id);
+            let intent = crate::Intent { idempotent: self.toolbox.is_idempotent(&call.tool), call };
+            self.known.push(CallRecord { intent, state: CallState::Finished(result) });
         }
-        let (results, stopped) = self.call_all(&again).await?;
-        let mut made: Vec<(ToolCall, ToolResult)> = again.into_iter().zip(results).collect();
-        made.extend(done.into_iter().map(|call| {
-            let result = self.known_result(&call);
-            let result = result.unwrap_or_else(|| ToolResult::failed(FailureKind::Interrupted, INTERRUPTED));
-            (call, result)
-        }));
-        for call in &open {
-            if let Some((_, result)) = made.iter().find(|(other, _)| other.id == call.id) {
-                self.transcript.record_result(&call.id, result.clone());
-            }
-        }
-        stopped
+        self.transcript.close_with(&self.known);
+        stopped?;
+        self.write().await
     }
+}
 
-    fn is_known(&self, call: &ToolCall) -> bool {
-        self.known.iter().any(|record| record.intent.call.id == call.id)
-    }
-
-    fn known_result(&self, call: &ToolCall) -> Option<ToolResult> {
-        let record = self.known.iter().find(|record| record.intent.call.id == call.id)?;
-        match &record.state {
-            CallState::Finished(result) => Some(result.clone()),
-            CallState::Unfinished => None,
-        }
-    }
+fn find<'a>(known: &'a [CallRecord], call: &ToolCall) -> Option<&'a CallState> {
+    known.iter().find(|record| record.intent.call.id == call.id).map(|record| &record.state)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::calls::CUT_OFF;
+use super::recover::CUT_OFF;
 use super::*;
 use palisade_grants::{Policy, Rule, ToolScope};
 

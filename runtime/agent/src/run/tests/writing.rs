@@ -191,3 +191,13 @@ async fn a_cancelled_run_is_written_to_its_end() {
     assert_eq!(run.written_to(&book).answer("do it").await, Ok(Outcome::Cancelled));
     assert_eq!(book.ended.lock().unwrap().as_ref().unwrap().ending, Ending::Cancelled);
 }
+
+/// R3
+#[tokio::test]
+async fn an_answer_that_was_written_down_is_not_asked_for_again() {
+    let before = Transcript::of(vec![user("do it"), replied("done", vec![])]);
+    let (agent, toolbox, script, book) = (agent(PLENTY), toolbox(), script([]), Book::default());
+    let run = Run::new(&agent, &script, &toolbox, &Quiet, Cancellation::never(), before);
+    assert_eq!(run.written_to(&book).resume().await, Ok(Outcome::Answered("done".into())));
+    assert_eq!(*book.lines.lock().unwrap(), ["Answered"]);
+}
