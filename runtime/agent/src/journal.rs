@@ -9,6 +9,11 @@ use crate::{Batch, Lease, RunEnd, Store, StoreError};
 /// Where a run writes. What was recorded survives the process; a run whose journal fails does not go on.
 #[async_trait]
 pub trait Journal: Send + Sync {
+    /// Whether anything is written at all. If not, nothing need be put together for it.
+    fn keeps(&self) -> bool {
+        true
+    }
+
     /// Writes down, at once or not at all.
     async fn record(&self, batch: Batch) -> Result<(), StoreError>;
 
@@ -22,6 +27,10 @@ pub struct Unwritten;
 
 #[async_trait]
 impl Journal for Unwritten {
+    fn keeps(&self) -> bool {
+        false
+    }
+
     async fn record(&self, _: Batch) -> Result<(), StoreError> {
         Ok(())
     }

@@ -44,6 +44,9 @@ impl Run<'_> {
         let intents: Vec<Intent> = calls.into_iter().filter(|call| !known(call)).map(intent).collect();
         let begun = intents.iter().map(|intent| CallRecord { intent: intent.clone(), state: CallState::Unfinished });
         self.known.extend(begun.collect::<Vec<_>>());
+        if !self.journal.keeps() {
+            return Ok(());
+        }
         let batch = Batch {
             entries: entries.get(self.written.entries..).unwrap_or_default().to_vec(),
             intents,
@@ -62,6 +65,9 @@ impl Run<'_> {
 
     /// Writes down what came of a call. It is the toolbox's result, so it is no longer than a model may read.
     pub(super) async fn write_result(&self, call: &ToolCall, result: &ToolResult) -> Result<(), StoreError> {
+        if !self.journal.keeps() {
+            return Ok(());
+        }
         let results = vec![(call.id.clone(), result.clone())];
         passing("run.before_result");
         self.journal.record(Batch { results, ..Batch::default() }).await?;
