@@ -38,7 +38,7 @@ pub struct Run<'a> {
     counts_cost: bool,
     journal: &'a dyn Journal,
     written: Written,
-    /// What an earlier process is known to have meant to do.
+    /// Calls that were meant to be made and whose results are not in the transcript yet.
     known: Vec<CallRecord>,
     transcript: Transcript,
     circles: Circles,
@@ -163,6 +163,7 @@ impl<'a> Run<'a> {
         for (call, result) in calls.iter().zip(results) {
             self.transcript.record_result(&call.id, result);
         }
+        self.known.clear();
         self.tell_of_dropped_calls(reply.calls.len() - calls.len());
         stopped
     }

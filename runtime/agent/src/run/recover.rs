@@ -59,6 +59,7 @@ impl Run<'_> {
             self.known.push(CallRecord { intent, state: CallState::Finished(result) });
         }
         self.transcript.close_with(&self.known);
+        self.known.clear();
         stopped?;
         self.write().await
     }
