@@ -1,0 +1,86 @@
+//! What lasts: sessions, what was said in them, the runs that work on them.
+//!
+//! [`open`] gives a [`palisade_agent::Store`] by its address: a file of SQLite (the default), a Postgres server,
+//! or the memory of this process. Whichever it is behaves the same; one suite of tests holds for all three.
+
+mod clock;
+mod memory;
+mod owner;
+mod postgres;
+mod rules;
+mod sql;
+mod sqlite;
+mod usage;
+mod whole;
+
+use std::sync::Arc;
+
+use palisade_agent::{Store, StoreError};
+
+pub use clock::Clock;
+pub use memory::Memory;
+pub use owner::this_process;
+pub use postgres::Postgres;
+pub use sql::Sql;
+pub use sqlite::Sqlite;
+
+/// The instants between one durable step and the next at which a process may be killed.
+pub const INSTANTS: &[&str] = &[
+    "store.migrate.begin",
+    "store.migrate.before_commit",
+    "store.create.begin",
+    "store.create.session",
+    "store.create.before_commit",
+    "store.create.after_commit",
+    "store.change.begin",
+    "store.change.before_commit",
+    "store.change.after_commit",
+    "store.clear.begin",
+    "store.clear.before_commit",
+    "store.clear.after_commit",
+    "store.delete.begin",
+    "store.delete.before_commit",
+    "store.delete.after_commit",
+    "store.begin.begin",
+    "store.begin.message",
+    "store.begin.run",
+    "store.begin.entries",
+    "store.begin.before_commit",
+    "store.begin.after_commit",
+    "store.claim.begin",
+    "store.claim.session",
+    "store.claim.before_commit",
+    "store.claim.after_commit",
+    "store.renew.begin",
+    "store.renew.before_commit",
+    "store.renew.after_commit",
+    "store.record.begin",
+    "store.record.intents",
+    "store.record.results",
+    "store.record.entries",
+    "store.record.before_commit",
+    "store.record.after_commit",
+    "store.end.begin",
+    "store.end.run",
+    "store.end.before_commit",
+    "store.end.after_commit",
+    "store.enqueue.begin",
+    "store.enqueue.message",
+    "store.enqueue.before_commit",
+    "store.enqueue.after_commit",
+    "store.audit.begin",
+    "store.audit.before_commit",
+    "store.audit.after_commit",
+];
+
+/// Opens what an address means: `sqlite:PATH`, `postgres://…` or `memory:`.
+pub async fn open(address: &str) -> Result<Arc<dyn Store>, StoreError> {
+    match address.split_once(':') {
+        Some(("memory", "")) => Ok(Arc::new(Memory::new())),
+        Some(("sqlite", path)) if !path.is_empty() => Ok(Arc::new(Sqlite::open(path).await?)),
+        Some(("postgres" | "postgresql", _)) => Ok(Arc::new(Postgres::connect(address).await?)),
+        _ => Err(StoreError::Invalid(
+            "the address of a store is `sqlite:PATH`, `postgres://…` or `memory:`".to_owned(),
+        )),
+    }
+}

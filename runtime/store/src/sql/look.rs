@@ -1,0 +1,198 @@
+//! Looking up what was said, the runs, their calls and what they used up.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use palisade_agent::{
+    CallRecord, CallState, Intent, Numbered, RunRecord, RunState, SessionKey, Span, Spending, Usage, UsageQuery,
+    UsageRow,
+};
+
+use super::{Fault, Link, Row, Value, Work, link::parse, session::Find, values};
+use crate::{clock::moment, rules};
+
+/// What was said in a session after some entry.
+pub(super) struct Entries<'a> {
+    pub(super) key: &'a SessionKey,
+    pub(super) after: u64,
+    pub(super) limit: usize,
+}
+
+#[async_trait]
+impl Work for Entries<'_> {
+    type Made = Vec<Numbered>;
+
+    async fn run(&self, link: &mut Link<'_>) -> Result<Vec<Numbered>, Fault> {
+        let limit = u64::try_from(self.limit).unwrap_or(u64::MAX);
+        let rows = link
+            .rows(
+                "SELECT number, at, body FROM entries WHERE tenant = $1 AND session = $2 AND number > $3
+                 ORDER BY number LIMIT $4",
+                values![&self.key.tenant, &self.key.id, self.after, limit],
+            )
+            .await?;
+        if rows.is_empty() {
+            Find(self.key).run(link).await?;
+        }
+        let numbered =
+            |row: &Row| Ok(Numbered { number: row.count(0)?, at: moment(row.number(1)?)?, entry: row.json(2)? });
+        rows.iter().map(numbered).collect()
+    }
+}
+
+macro_rules! run_columns {
+    () => {
+        "tenant, id, session, agent, model, parent, parent_call, budget, owner, started_at, ended_at, ending, steps, \
+         calls, input_tokens, output_tokens, cached_tokens, cache_written_tokens, cost_micros, micros"
+    };
+}
+
+fn read_run(row: &Row) -> Result<RunRecord, Fault> {
+    let (parent_call, ending) = (row.maybe_text(6)?, row.maybe_text(11)?);
+    let state = match row.maybe_number(10)? {
+        Some(at) => RunState::Ended { ending: ending.as_deref().map(parse).transpose()?, at: moment(at)? },
+        None => RunState::Open { owner: row.text(8)? },
+    };
+    Ok(RunRecord {
+        id: row.text(1)?,
+        session: SessionKey::new(row.text(0)?, row.text(2)?),
+        agent: row.text(3)?,
+        model: row.text(4)?,
+        parent: row.maybe_text(5)?,
+        parent_call: parent_call.as_deref().map(parse).transpose()?,
+        budget: row.json(7)?,
+        spending: read_spending(row, 12)?,
+        started_at: moment(row.number(9)?)?,
+        state,
+    })
+}
+
+/// Spending from eight columns.
+fn read_spending(row: &Row, first: usize) -> Result<Spending, Fault> {
+    Ok(Spending {
+        steps: u32::try_from(row.count(first)?).unwrap_or(u32::MAX),
+        calls: row.count(first + 1)?,
+        usage: Usage {
+            input_tokens: row.count(first + 2)?,
+            output_tokens: row.count(first + 3)?,
+            cached_tokens: row.count(first + 4)?,
+            cache_written_tokens: row.count(first + 5)?,
+            cost_micros: row.count(first + 6)?,
+        },
+        time: Duration::from_micros(row.count(first + 7)?),
+    })
+}
+
+/// A run.
+pub(super) struct FindRun<'a> {
+    pub(super) tenant: &'a str,
+    pub(super) run: &'a str,
+}
+
+#[async_trait]
+impl Work for FindRun<'_> {
+    type Made = RunRecord;
+
+    async fn run(&self, link: &mut Link<'_>) -> Result<RunRecord, Fault> {
+        let sql = concat!("SELECT ", run_columns!(), " FROM runs WHERE tenant = $1 AND id = $2");
+        let row = link.row(sql, values![self.tenant, self.run]).await?;
+        read_run(&row.ok_or_else(|| rules::no_run(self.run))?)
+    }
+}
+
+/// The last run of a session.
+pub(super) struct LastRun<'a>(pub(super) &'a SessionKey);
+
+#[async_trait]
+impl Work for LastRun<'_> {
+    type Made = Option<RunRecord>;
+
+    async fn run(&self, link: &mut Link<'_>) -> Result<Option<RunRecord>, Fault> {
+        let sql = concat!(
+            "SELECT ",
+            run_columns!(),
+            " FROM runs WHERE tenant = $1 AND session = $2 ORDER BY token DESC LIMIT 1"
+        );
+        let row = link.row(sql, values![&self.0.tenant, &self.0.id]).await?;
+        if row.is_none() {
+            Find(self.0).run(link).await?;
+        }
+        row.as_ref().map(read_run).transpose()
+    }
+}
+
+/// The calls of a run.
+pub(super) struct Calls<'a> {
+    pub(super) tenant: &'a str,
+    pub(super) run: &'a str,
+}
+
+#[async_trait]
+impl Work for Calls<'_> {
+    type Made = Vec<CallRecord>;
+
+    async fn run(&self, link: &mut Link<'_>) -> Result<Vec<CallRecord>, Fault> {
+        let rows = link
+            .rows(
+                "SELECT call, idempotent, result FROM calls WHERE tenant = $1 AND run = $2 ORDER BY number",
+                values![self.tenant, self.run],
+            )
+            .await?;
+        if rows.is_empty() {
+            FindRun { tenant: self.tenant, run: self.run }.run(link).await?;
+        }
+        let call = |row: &Row| {
+            let state = match row.maybe_text(2)? {
+                Some(result) => CallState::Finished(parse(&result)?),
+                None => CallState::Unfinished,
+            };
+            Ok(CallRecord { intent: Intent { call: row.json(0)?, idempotent: row.number(1)? != 0 }, state })
+        };
+        rows.iter().map(call).collect()
+    }
+}
+
+/// What runs used up.
+pub(super) struct AddUp<'a>(pub(super) &'a UsageQuery);
+
+#[async_trait]
+impl Work for AddUp<'_> {
+    type Made = Vec<UsageRow>;
+
+    async fn run(&self, link: &mut Link<'_>) -> Result<Vec<UsageRow>, Fault> {
+        macro_rules! sums {
+            ($of:literal) => {
+                concat!(
+                    "SELECT ",
+                    $of,
+                    ", count(*), CAST(sum(CASE WHEN ending = '\"answered\"' THEN 1 ELSE 0 END) AS BIGINT), \
+                     CAST(sum(steps) AS BIGINT), CAST(sum(calls) AS BIGINT), CAST(sum(input_tokens) AS BIGINT), \
+                     CAST(sum(output_tokens) AS BIGINT), CAST(sum(cached_tokens) AS BIGINT), \
+                     CAST(sum(cache_written_tokens) AS BIGINT), CAST(sum(cost_micros) AS BIGINT), \
+                     CAST(sum(micros) AS BIGINT) FROM runs WHERE tenant = $1 AND started_at >= $2"
+                )
+            };
+        }
+        let query = self.0;
+        let (sql, group) = match query.by {
+            Span::Agent => (sums!("agent"), " GROUP BY agent"),
+            Span::Session => (sums!("session"), " GROUP BY session"),
+            Span::Day => (sums!("day"), " GROUP BY day"),
+        };
+        let since = query.since.map_or(i64::MIN, |since| since.as_microsecond());
+        let mut values: Vec<Value<'_>> = vec![query.tenant.as_str().into(), since.into()];
+        let of_agent = query.agent.as_deref().map_or("", |agent| {
+            values.push(agent.into());
+            " AND agent = $3"
+        });
+        let rows = link.assembled(format!("{sql}{of_agent}{group}"), &values).await?;
+        let sum = |row: &Row| {
+            let (runs, answered, spending) = (row.count(1)?, row.count(2)?, read_spending(row, 3)?);
+            Ok(UsageRow { of: row.text(0)?, runs, answered, spending })
+        };
+        let mut rows = rows.iter().map(sum).collect::<Result<Vec<_>, Fault>>()?;
+        // Databases disagree about the order of texts.
+        rows.sort_by(|one, other| one.of.cmp(&other.of));
+        Ok(rows)
+    }
+}
