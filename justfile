@@ -49,6 +49,11 @@ bench *ARGS: _target _ripgrep
     cargo build
     target/debug/palisade-bench {{ARGS}}
 
+# Kill a working agent again and again, and look at what is left; writes docs/crash-table.md
+crash KILLS="5000":
+    cargo build
+    target/debug/palisade-crash --kills {{KILLS}} --write docs/crash-table.md
+
 # Feed nonsense to what reads rules, shell text, patterns and definitions: just fuzz shell 300
 fuzz TARGET SECONDS="300":
     @cargo fuzz --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz

@@ -135,8 +135,12 @@ impl Place for Pool {
             tries += 1;
             let fault = match self.attempt(work).await {
                 Ok(Try::Done(made)) => return Ok(made),
-                Ok(Try::Unknown(made, number)) if self.was_committed(&number).await? => return Ok(made),
-                Ok(Try::Unknown(..)) => Fault::from(sqlx::Error::WorkerCrashed),
+                Ok(Try::Unknown(made, number)) => {
+                    if self.was_committed(&number).await? {
+                        return Ok(made);
+                    }
+                    sqlx::Error::WorkerCrashed.into()
+                }
                 Ok(Try::Failed(fault)) | Err(fault) => fault,
             };
             // What broke off before its commit was taken back by the server.
@@ -168,7 +172,8 @@ impl Place for Pool {
 
 /// What time it is at the server, and the number of the transaction.
 async fn now(connection: &mut PgConnection) -> Result<(i64, String), Fault> {
-    let sql = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT), CAST(pg_current_xact_id() AS TEXT)";
+    let sql =
+        "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT), CAST(pg_current_xact_id() AS TEXT)";
     let row = Link::postgres(connection, 0).row(sql, &[]).await?;
     row.map_or_else(|| Err(sqlx::Error::RowNotFound.into()), |row| Ok((row.number(0)?, row.text(1)?)))
 }
@@ -191,7 +196,12 @@ async fn checked(connection: &mut PgConnection) -> Result<(), StoreError> {
     if version < OLDEST {
         return unfit("the server's version", &version.to_string(), "13 or newer");
     }
-    let settings = [("fsync", 1, "on"), ("full_page_writes", 2, "on"), ("synchronous_commit", 3, "on"), ("server_encoding", 4, "UTF8")];
+    let settings = [
+        ("fsync", 1, "on"),
+        ("full_page_writes", 2, "on"),
+        ("synchronous_commit", 3, "on"),
+        ("server_encoding", 4, "UTF8"),
+    ];
     for (name, column, expected) in settings {
         let found = row.text(column)?;
         if found != expected {
