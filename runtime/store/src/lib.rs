@@ -79,8 +79,8 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, StoreError> {
         Some(("memory", "")) => Ok(Arc::new(Memory::new())),
         Some(("sqlite", path)) if !path.is_empty() => Ok(Arc::new(Sqlite::open(path).await?)),
         Some(("postgres" | "postgresql", _)) => Ok(Arc::new(Postgres::connect(address).await?)),
-        _ => Err(StoreError::Invalid(
-            "the address of a store is `sqlite:PATH`, `postgres://…` or `memory:`".to_owned(),
-        )),
+        _ => {
+            Err(StoreError::Invalid("the address of a store is `sqlite:PATH`, `postgres://…` or `memory:`".to_owned()))
+        }
     }
 }

@@ -11,10 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use palisade_agent::StoreError;
-use sqlx::{
-    Connection, SqliteConnection, SqlitePool,
-    sqlite::SqlitePoolOptions,
-};
+use sqlx::{Connection, SqliteConnection, SqlitePool, sqlite::SqlitePoolOptions};
 use tokio::sync::Mutex;
 
 use crate::{

@@ -128,13 +128,7 @@ impl Work for Claim<'_> {
             values![self.tenant, self.run, self.owner],
         )
         .await?;
-        Ok(Lease {
-            session: key,
-            run: self.run.to_owned(),
-            token,
-            owner: self.owner.to_owned(),
-            lasts: self.lasts,
-        })
+        Ok(Lease { session: key, run: self.run.to_owned(), token, owner: self.owner.to_owned(), lasts: self.lasts })
     }
 }
 

@@ -3,9 +3,7 @@
 use async_trait::async_trait;
 use palisade_agent::{NewSession, Numbered, Session, StoreError, passing};
 
-use super::{
-    Fault, Instants, Link, Work, hold::next_moment, instants, session::refuse_taken_name, values,
-};
+use super::{Fault, Instants, Link, Work, hold::next_moment, instants, session::refuse_taken_name, values};
 use crate::{clock::moment, rules, whole::check_whole};
 
 /// Begins a session.
@@ -87,13 +85,7 @@ async fn insert(link: &mut Link<'_>, session: &Session, at: i64) -> Result<(), F
     Ok(())
 }
 
-async fn insert_entry(
-    link: &mut Link<'_>,
-    session: &Session,
-    number: u64,
-    at: i64,
-    body: &str,
-) -> Result<(), Fault> {
+async fn insert_entry(link: &mut Link<'_>, session: &Session, number: u64, at: i64, body: &str) -> Result<(), Fault> {
     link.run(
         "INSERT INTO entries (tenant, session, number, at, body) VALUES ($1, $2, $3, $4, $5)",
         values![&session.tenant, &session.id, number, at, body],

@@ -2,9 +2,7 @@
 
 use palisade_agent::StoreError;
 use sqlx::{
-    AssertSqlSafe, PgConnection, Row as _, SqlSafeStr, SqlStr, SqliteConnection,
-    postgres::PgRow,
-    sqlite::SqliteRow,
+    AssertSqlSafe, PgConnection, Row as _, SqlSafeStr, SqlStr, SqliteConnection, postgres::PgRow, sqlite::SqliteRow,
 };
 
 use super::Fault;

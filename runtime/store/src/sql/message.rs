@@ -129,7 +129,11 @@ impl Work for Audits<'_> {
         let limit = u64::try_from(self.limit).unwrap_or(u64::MAX);
         macro_rules! found {
             ($also:literal) => {
-                concat!("SELECT at, session, run, kind, detail FROM audits WHERE tenant = $1", $also, " ORDER BY at DESC LIMIT $2")
+                concat!(
+                    "SELECT at, session, run, kind, detail FROM audits WHERE tenant = $1",
+                    $also,
+                    " ORDER BY at DESC LIMIT $2"
+                )
             };
         }
         let rows = match self.session {

@@ -68,7 +68,8 @@ impl<'a> Record<'a> {
 
     async fn intend(&self, link: &mut Link<'_>) -> Result<(), Fault> {
         let (tenant, run) = (&self.lease.session.tenant, &self.lease.run);
-        let last = link.row("SELECT max(number) FROM calls WHERE tenant = $1 AND run = $2", values![tenant, run]).await?;
+        let last =
+            link.row("SELECT max(number) FROM calls WHERE tenant = $1 AND run = $2", values![tenant, run]).await?;
         let last = last.map_or(Ok(None), |row| row.maybe_number(0))?.unwrap_or_default();
         for ((intent, (id, call)), number) in self.batch.intents.iter().zip(&self.intents).zip(last + 1..) {
             let idempotent = i64::from(intent.idempotent);

@@ -126,7 +126,9 @@ pub(crate) const KNOWN: i64 = STEPS.len() as i64;
 pub(crate) async fn version(link: &mut Link<'_>, dialect: Dialect) -> Result<i64, Fault> {
     let there = match dialect {
         Dialect::Sqlite => "SELECT count(*) FROM sqlite_schema WHERE name = 'palisade_version'",
-        Dialect::Postgres => "SELECT count(*) FROM pg_tables WHERE schemaname = 'palisade' AND tablename = 'palisade_version'",
+        Dialect::Postgres => {
+            "SELECT count(*) FROM pg_tables WHERE schemaname = 'palisade' AND tablename = 'palisade_version'"
+        }
     };
     if link.row(there, &[]).await?.map_or(Ok(0), |row| row.number(0))? == 0 {
         return Ok(0);

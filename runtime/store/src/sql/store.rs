@@ -37,7 +37,8 @@ impl<P: Place> Store for Sql<P> {
     }
 
     async fn sessions(&self, listing: &Listing) -> Result<Vec<Session>, StoreError> {
-        let texts = [Some(&listing.tenant), listing.agent.as_ref(), listing.workspace.as_ref(), listing.parent.as_ref()];
+        let texts =
+            [Some(&listing.tenant), listing.agent.as_ref(), listing.workspace.as_ref(), listing.parent.as_ref()];
         if texts.into_iter().flatten().any(|text| text.contains('\0')) {
             return Ok(Vec::new());
         }
