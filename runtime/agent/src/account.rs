@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
 use crate::{Budget, Remaining, Spent, Usage};
 
@@ -10,8 +10,15 @@ use crate::{Budget, Remaining, Spent, Usage};
 #[derive(Clone, Debug)]
 pub struct Account {
     /// The whole tree has one lock: whoever takes from a leaf takes from every account above it at once.
-    tree: Arc<Mutex<Tree>>,
+    tree: Arc<Shared>,
     at: usize,
+}
+
+#[derive(Debug)]
+struct Shared {
+    tree: Mutex<Tree>,
+    /// Told of every run that is no longer at work.
+    freed: Notify,
 }
 
 #[derive(Debug)]
@@ -31,13 +38,14 @@ struct Node {
 
 /// A run below the root is at work for as long as this is there.
 #[derive(Debug)]
-pub struct Admitted(Arc<Mutex<Tree>>);
+pub struct Admitted(Arc<Shared>);
 
 impl Account {
     /// Opens an account that nobody is above. Its time starts now.
     pub fn open(budget: Budget) -> Self {
         let root = Node { left: budget.begin(), depth: budget.depth, parent: None };
-        Self { tree: Arc::new(Mutex::new(Tree { nodes: vec![root], live: 0 })), at: 0 }
+        let tree = Mutex::new(Tree { nodes: vec![root], live: 0 });
+        Self { tree: Arc::new(Shared { tree, freed: Notify::new() }), at: 0 }
     }
 
     /// Opens an account below this one. It can be drawn from only as long as every account above it can.
@@ -59,6 +67,20 @@ impl Account {
         }
         tree.live += 1;
         Some(Admitted(Arc::clone(&self.tree)))
+    }
+
+    /// Waits until fewer than `most` runs of the tree work, and lets one more.
+    pub async fn admitted(&self, most: u32) -> Admitted {
+        loop {
+            let freed = self.tree.freed.notified();
+            tokio::pin!(freed);
+            // Whoever is done between the question and the waiting is heard, too.
+            freed.as_mut().enable();
+            if let Some(admitted) = self.admit(most) {
+                return admitted;
+            }
+            freed.await;
+        }
     }
 
     /// How many levels of runs may be below.
@@ -93,6 +115,12 @@ impl Account {
     }
 
     fn lock(&self) -> MutexGuard<'_, Tree> {
+        self.tree.lock()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Tree> {
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -114,8 +142,10 @@ impl Tree {
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        let mut tree = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tree = self.0.lock();
         tree.live = tree.live.saturating_sub(1);
+        drop(tree);
+        self.0.freed.notify_waiters();
     }
 }
 
@@ -185,6 +215,22 @@ mod tests {
         assert!(below.admit(2).is_none() && root.admit(2).is_none());
         drop(first);
         assert!(below.admit(2).is_some());
+        drop(second);
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_works_as_soon_as_another_is_done() {
+        let root = Account::open(budget(9, 9));
+        let first = root.admitted(1).await;
+        let waiting = tokio::spawn({
+            let below = root.branch(budget(9, 9)).unwrap();
+            async move { below.admitted(1).await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        drop(first);
+        let second = waiting.await.unwrap();
+        assert!(root.admit(1).is_none());
         drop(second);
     }
 }

@@ -40,7 +40,10 @@ pub use budget::{Budget, Spent};
 pub use cancel::{Cancellation, Canceller, cancellation};
 pub use ceiling::Ceiling;
 pub use clip::clip;
-pub use delegation::{Crew, DelegationLimits, Equipment, Peer, Recruit, RecruitError, Seat};
+pub use delegation::{
+    Crew, DELEGATION_TOOLS, Delegation, DelegationLimits, Equipment, Handle, Peer, Piece, Pool, PoolKey,
+    PoolStatistics, Recruit, RecruitError, Reserve, Seat,
+};
 pub use event::{Ending, Event, Quiet, Watcher};
 pub use instant::{at_instants, passing};
 pub use journal::{Journal, Leased, Unwritten};

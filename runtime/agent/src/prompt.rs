@@ -6,7 +6,7 @@ mod fill;
 mod sections;
 
 use crate::{Agent, ToolSpec};
-use fill::fill;
+pub(crate) use fill::fill;
 
 const BASE: &str = include_str!("prompt/base.md");
 const DEFAULT: &str = include_str!("prompt/default.md");

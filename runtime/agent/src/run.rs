@@ -22,6 +22,7 @@ use ending::Stop;
 use writing::Written;
 
 pub use calls::CALLS_PER_REPLY;
+pub(crate) use closing::BLANK;
 pub use ending::{Outcome, RunError};
 
 /// One request being worked on. The transcript stays, and stays valid, however the run ends.
@@ -32,6 +33,8 @@ pub struct Run<'a> {
     watcher: &'a dyn Watcher,
     cancellation: Cancellation,
     surroundings: Surroundings,
+    /// What the instructions say is to be done; absent: what the conversation began with.
+    task: Option<String>,
     settings: ReplySettings,
     expected: Option<Schema>,
     account: Account,
@@ -65,6 +68,7 @@ impl<'a> Run<'a> {
             watcher,
             cancellation,
             surroundings: Surroundings::default(),
+            task: None,
             settings: ReplySettings::of(agent),
             expected: None,
             account: Account::open(budget),
@@ -83,6 +87,12 @@ impl<'a> Run<'a> {
     /// The same run, told of what is around it.
     pub fn among(mut self, surroundings: Surroundings) -> Self {
         self.surroundings = surroundings;
+        self
+    }
+
+    /// The same run, whose instructions say that this is to be done, whatever the conversation began with.
+    pub fn doing(mut self, task: impl Into<String>) -> Self {
+        self.task = Some(task.into());
         self
     }
 
@@ -134,7 +144,7 @@ impl<'a> Run<'a> {
         if self.counts_cost && !self.provider.counts_cost() {
             return Stop::CostUnknown { provider: self.provider.name().to_owned() };
         }
-        let task = self.transcript.first_task().to_owned();
+        let task = self.task.clone().unwrap_or_else(|| self.transcript.first_task().to_owned());
         let instructions = instructions(self.agent, self.toolbox.specs(), &self.surroundings, &task);
         if let Err(stop) = self.recover().await {
             return stop;

@@ -2,7 +2,7 @@
 
 /// Replaces each `{{name}}` by its value, in one pass: what a value brings is never looked at again, so
 /// a task that says `{{tools}}` stays as it is. Unknown names stay too.
-pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
+pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(open) = rest.find("{{") {

@@ -82,7 +82,7 @@ impl Run<'_> {
 const CUT: &str = "your reply reached the most tokens it may have and was cut; a call that you were writing was not made. \
                    Go on exactly where it ends, in smaller pieces";
 const ASK_FOR_WORDS: &str = "your reply was empty; call a tool or give your answer in words";
-const BLANK: &str = "the model gives empty replies; try again, or another model";
+pub(crate) const BLANK: &str = "the model gives empty replies; try again, or another model";
 const DECLINED: &str = "the model declined to answer; put the task in other words, or try another model";
 
 /// Models like to wrap JSON into a fence although they were told not to.

@@ -1,0 +1,226 @@
+//! Who may ask whom, with which rights, how far down. Nothing of what a request says in words is looked at here.
+
+use std::time::Duration;
+
+use palisade_grants::{Call, Decision, Rule, Word};
+use serde_json::{Value, json};
+
+use super::{
+    Delegation,
+    order::{Allowance, Order, WhenBusy},
+    place::{Above, Place},
+    refusal::Refusal,
+};
+use crate::{
+    Account, AuditRecord, Budget, Ceiling, NewSession, Queued, Recruit, Seat, Session, SessionKey, SessionOrigin, Spent,
+};
+
+/// The longest name of an agent.
+const NAME: usize = 100;
+
+/// What a request may lower for one piece of work.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Lower {
+    pub(super) time: Option<Duration>,
+    pub(super) steps: Option<u32>,
+}
+
+impl Delegation {
+    /// Works out what an agent is and may do when the one in that place asks it in that session: no more than
+    /// the one that asks may, and no more than the session was begun with.
+    pub(super) fn engage(
+        &self,
+        place: &Place,
+        name: &str,
+        stored: Option<&Ceiling>,
+    ) -> Result<(Seat, Recruit), Refusal> {
+        check_name(name)?;
+        let seat = place.seat()?;
+        let ceiling = stored.map_or_else(|| seat.ceiling.clone(), |stored| seat.ceiling.narrow(stored));
+        let asker = Seat { ceiling, ..Seat::clone(seat) };
+        let recruit = self.crew.recruit(name, &asker)?;
+        permit(&asker, name, &recruit)?;
+        let times = asker.chain.iter().filter(|other| **other == recruit.agent.name).count();
+        if times >= self.limits.same_agent {
+            return Err(Refusal::denied(
+                "same_agent_limit_exceeded",
+                format!(
+                    "`{}` is {times} times in the chain {} already, and {} is the most; ask another agent, or do it \
+                     yourself",
+                    recruit.agent.name,
+                    asker.chain.join(" → "),
+                    self.limits.same_agent
+                ),
+            ));
+        }
+        // Whoever works rights out, there is no way up.
+        let ceiling = recruit.ceiling.narrow(&asker.ceiling);
+        Ok((asker, Recruit { ceiling, ..recruit }))
+    }
+
+    /// Opens the account of a piece of work below the one that asks.
+    pub(super) fn account(
+        &self,
+        asker: &Seat,
+        recruit: &Recruit,
+        lower: Lower,
+    ) -> Result<(Account, Allowance), Refusal> {
+        let usual = recruit.agent.budget.time.is_none().then_some(self.limits.time);
+        let times = [usual, lower.time].into_iter().flatten();
+        let time = times.fold(recruit.budget.time, Duration::min);
+        let steps = lower.steps.map_or(recruit.budget.steps, |steps| steps.min(recruit.budget.steps));
+        let account = asker.account.branch(Budget { time, steps, ..recruit.budget }).map_err(|spent| match spent {
+            Spent::Depth => Refusal::denied(
+                "depth_limit_exceeded",
+                format!(
+                    "agents may not be started any deeper than {} here; do it yourself, or have `budget.depth` raised \
+                     in the definition of `{}`",
+                    asker.chain.len(),
+                    asker.chain.first().unwrap_or(&asker.agent.name)
+                ),
+            ),
+            other => Refusal::denied("limit_exceeded", other.to_string()),
+        })?;
+        Ok((account, Allowance { time, steps }))
+    }
+
+    /// Begins a session for an agent that is asked. It never does more than it may now, whoever asks it later.
+    pub(super) async fn create_session(
+        &self,
+        asker: &Seat,
+        recruit: &Recruit,
+        parent: Option<&str>,
+        attributes: impl IntoIterator<Item = (&str, Value)>,
+    ) -> Result<Session, Refusal> {
+        let origin = SessionOrigin {
+            workspace: self.workspace(asker).await,
+            parent: parent.map(str::to_owned),
+            chain: asker.chain.clone(),
+            ceiling: Some(recruit.ceiling.clone()),
+        };
+        let attributes = attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let new = NewSession { attributes, origin, ..NewSession::with(&asker.session.tenant, &recruit.agent.name) };
+        Ok(self.store.create(new).await?)
+    }
+
+    /// The folder that the one who asks works in.
+    pub(super) async fn workspace(&self, asker: &Seat) -> Option<String> {
+        self.store.session(&asker.session).await.ok().and_then(|session| session.origin.workspace)
+    }
+
+    /// What a definition and its rights amount to under the ceiling that a session was begun with, whoever asks:
+    /// the same as long as the definition stays the same.
+    pub(super) fn mark(&self, asker: &Seat, recruit: &Recruit, ceiling: &Ceiling) -> Result<String, Refusal> {
+        let asker = Seat { ceiling: ceiling.clone(), ..asker.clone() };
+        Ok(self.crew.recruit(&recruit.agent.name, &asker)?.fingerprint)
+    }
+
+    /// Another turn of an agent that was asked before, for an answer that has come for it.
+    pub(super) fn callback_order(&self, above: &Above, message: &Queued) -> Result<Order, Refusal> {
+        let (asker, recruit) =
+            self.engage(&above.place, &above.session.agent, above.session.origin.ceiling.as_ref())?;
+        let (account, allowance) = self.account(&asker, &recruit, Lower::default())?;
+        Ok(Order {
+            task: super::fresh::task_id(),
+            place: std::sync::Arc::clone(&above.place),
+            cancellation: asker.cancellation.clone(),
+            asker,
+            recruit,
+            session: above.session.clone(),
+            created: false,
+            keep: super::keep::Keep::Stays,
+            call: String::new(),
+            text: message.text.clone(),
+            doing: None,
+            description: "an answer has come".to_owned(),
+            account,
+            allowance,
+            messages: above.messages,
+            background: true,
+            when_busy: WhenBusy::Queued(message.id.clone()),
+            calls_back: false,
+        })
+    }
+
+    /// Writes down that an agent was started, and what it was not given.
+    pub(super) async fn audit_spawn(&self, order: &Order, run: &str) {
+        let detail = json!({
+            "task": order.task,
+            "agent": order.recruit.agent.name,
+            "parent": order.asker.session.id,
+            "parent_run": order.asker.run,
+            "call": order.call,
+            "chain": order.asker.chain,
+            "ceiling": order.recruit.ceiling,
+            "cut": order.recruit.cut,
+            "fingerprint": order.recruit.fingerprint,
+            "run": run,
+        });
+        self.audit(&order.key(), "spawn", detail).await;
+    }
+
+    /// Writes something down that somebody may want to look into later. A store that cannot, fails the run soon.
+    pub(super) async fn audit(&self, session: &SessionKey, kind: &str, detail: Value) {
+        let record = AuditRecord {
+            tenant: session.tenant.clone(),
+            at: None,
+            session: Some(session.id.clone()),
+            run: None,
+            kind: kind.to_owned(),
+            detail,
+        };
+        drop(self.store.audit(&record).await);
+    }
+}
+
+/// Letters, digits, `_` and `-`; a plugin's name and a `/` may stand before.
+fn check_name(name: &str) -> Result<(), Refusal> {
+    if name.is_empty() {
+        return Err(Refusal::invalid("Agent id must not be empty"));
+    }
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let mut parts = name.split('/');
+    let fits = parts.by_ref().take(2).all(|part| !part.is_empty() && part.bytes().all(plain)) && parts.next().is_none();
+    if !fits || name.len() > NAME {
+        return Err(Refusal::invalid(format!(
+            "an agent's name has letters, digits, `_` and `-`, at most {NAME} of them; `{}` has not",
+            crate::clip(name, NAME)
+        )));
+    }
+    Ok(())
+}
+
+/// Holds a name against what the one who asks may do: its grants, and its rules where they name agents.
+fn permit(asker: &Seat, name: &str, recruit: &Recruit) -> Result<(), Refusal> {
+    let agents = &asker.ceiling.grants.agents;
+    let granted = |name: &str| name.parse::<Word>().is_ok_and(|word| agents.covers(&word));
+    if !granted(&recruit.agent.name) && !granted(name) {
+        return Err(Refusal::denied(
+            "agent_not_accessible",
+            format!(
+                "Agent not accessible: {name}; `agents: [\"{name}\"]` in the grants of `{}` would allow it, if all \
+                 above it may ask that agent, too",
+                asker.agent.name
+            ),
+        ));
+    }
+    let scope = &asker.agent.scope;
+    let permissions = &scope.permissions;
+    let rules = [scope.tools.as_ref(), Some(&scope.disallowed), permissions.allow.as_ref(), Some(&permissions.deny)];
+    let names_agents = |rule: &Rule| rule.specifier().is_some() && rule.matches_tool("task");
+    if !rules.into_iter().flatten().flatten().any(names_agents) {
+        return Ok(());
+    }
+    // Rules about agents are written for `task` and hold for every way to ask one.
+    let decides = |name: &str| {
+        let input = json!({ "agent": name });
+        scope.decide(&Call::new("task", &input))
+    };
+    for name in [name, recruit.agent.name.as_str()] {
+        let verdict = decides(name);
+        if verdict.decision == Decision::Deny {
+            return Err(Refusal::denied("tool_not_allowed", format!("agent `{name}` is refused: {}", verdict.reason)));
+        }
+    }
+    Ok(())
+}

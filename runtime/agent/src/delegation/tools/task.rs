@@ -1,0 +1,255 @@
+//! `task`: hands a task to another agent and gives its answer. Understands every spelling that models were
+//! taught for it.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{fitted, read, seconds};
+use crate::delegation::{
+    Delegation, PoolKey,
+    engage::Lower,
+    fresh,
+    keep::Keep,
+    order::{Order, WhenBusy},
+    place::Place,
+    refusal::Refusal,
+    report::Report,
+};
+use crate::prompt::fill;
+use crate::{Cancellation, FailureKind, Recruit, Seat, Session, SessionKey, ToolResult};
+
+/// The longest task, in characters.
+const PROMPT: usize = 50_000;
+
+/// What an agent is asked that is not named.
+const USUAL: &str = "general";
+
+/// The input, in all spellings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    #[serde(alias = "task_prompt")]
+    prompt: Option<String>,
+    #[serde(rename = "agent", alias = "type", alias = "agent_name", alias = "subagent_type")]
+    name: Option<String>,
+    description: Option<String>,
+    timeout: Option<f64>,
+    persist: Option<bool>,
+    background: Option<bool>,
+    thoroughness: Option<String>,
+    max_steps: Option<u32>,
+}
+
+/// What is wanted, when the input makes sense.
+pub(super) struct Wanted {
+    pub(super) agent: String,
+    prompt: String,
+    description: String,
+    lower: Lower,
+    persist: bool,
+    pub(super) background: bool,
+}
+
+/// What the model is shown of the input: one spelling, and what is often needed.
+pub(super) fn properties() -> Value {
+    let text = json!({ "type": "string" });
+    json!({
+        "prompt": text,
+        "agent": { "type": "string", "description": "default: general" },
+        "description": { "type": "string", "description": "in a few words, for people" },
+        "background": { "type": "boolean", "description": "do not wait; see task_result" },
+        "timeout": { "type": "number", "description": "seconds" },
+    })
+}
+
+impl Input {
+    /// Holds the input against its limits, before anything is done.
+    pub(super) fn wanted(self) -> Result<Wanted, Refusal> {
+        let prompt = self.prompt.as_deref().map(str::trim).unwrap_or_default();
+        if prompt.is_empty() {
+            return Err(Refusal::invalid("prompt must say what is to be done"));
+        }
+        let length = prompt.chars().count();
+        if length > PROMPT {
+            return Err(Refusal::invalid(format!("prompt has {length} characters, and {PROMPT} are the most")));
+        }
+        if self.max_steps == Some(0) {
+            return Err(Refusal::invalid("max_steps must be at least 1"));
+        }
+        let timeout = self.timeout.map(seconds).transpose()?;
+        let thorough = self.thoroughness.as_deref().map(thoroughness).transpose()?.flatten();
+        let time = timeout.into_iter().chain(thorough).min();
+        let agent = self.name.as_deref().map(str::trim).unwrap_or(USUAL).to_owned();
+        let description = self.description.filter(|text| !text.trim().is_empty());
+        Ok(Wanted {
+            agent,
+            description: description.unwrap_or_else(|| prompt.to_owned()),
+            prompt: prompt.to_owned(),
+            lower: Lower { time, steps: self.max_steps },
+            persist: self.persist.unwrap_or(true),
+            background: self.background.unwrap_or(false),
+        })
+    }
+}
+
+/// How long an agent may take that is to be so thorough; it never gets more time than its definition says.
+fn thoroughness(word: &str) -> Result<Option<Duration>, Refusal> {
+    match word.trim().to_lowercase().as_str() {
+        "quick" => Ok(Some(Duration::from_secs(60))),
+        "medium" => Ok(Some(Duration::from_secs(300))),
+        "very thorough" | "thorough" => Ok(None),
+        _ => Err(Refusal::invalid("thoroughness is `quick`, `medium` or `very thorough`")),
+    }
+}
+
+/// One call.
+pub(super) async fn call(hub: &Arc<Delegation>, place: &Arc<Place>, input: &str, call: &str) -> ToolResult {
+    let wanted = match read::<Input>(input).and_then(Input::wanted) {
+        Ok(wanted) => wanted,
+        Err(refusal) => return refused(&refusal),
+    };
+    if wanted.background {
+        return started(hub, place, wanted, call).await.unwrap_or_else(|refusal| refused(&refusal));
+    }
+    let cancellation = match place.seat() {
+        Ok(seat) => seat.cancellation.clone(),
+        Err(refusal) => return refused(&refusal),
+    };
+    match done(hub, place, wanted, call, cancellation).await {
+        Ok(report) => show(hub, &report),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+/// Has a task done and waits for its end.
+pub(super) async fn done(
+    hub: &Arc<Delegation>,
+    place: &Arc<Place>,
+    wanted: Wanted,
+    call: &str,
+    cancellation: Cancellation,
+) -> Result<Arc<Report>, Refusal> {
+    let order = order(hub, place, wanted, call, cancellation).await?;
+    let mut underway = hub.start(order);
+    place
+        .waiting(async {
+            underway.begun().await?;
+            underway.ended().await
+        })
+        .await
+}
+
+/// Has a task begun and does not wait for its end.
+async fn started(hub: &Arc<Delegation>, place: &Arc<Place>, wanted: Wanted, call: &str) -> Result<ToolResult, Refusal> {
+    let seat = place.seat()?;
+    let most = hub.limits.per_call;
+    if hub.active.background_of(&seat.session.id) >= most {
+        return Err(Refusal::denied(
+            "task_limit_exceeded",
+            format!("{most} tasks of yours run in the background already; wait for one with `task_result`"),
+        ));
+    }
+    let order = order(hub, place, wanted, call, seat.cancellation.clone()).await?;
+    let shown = json!({
+        "success": true,
+        "status": "started",
+        "agent_used": order.recruit.agent.name,
+        "agent_id": order.session.id,
+        "session_id": order.session.id,
+        "task_id": order.task,
+    });
+    let mut underway = hub.start(order);
+    underway.begun().await?;
+    underway.leave();
+    Ok(ToolResult::done(shown.to_string()))
+}
+
+/// Works out who does it, and where.
+async fn order(
+    hub: &Arc<Delegation>,
+    place: &Arc<Place>,
+    wanted: Wanted,
+    call: &str,
+    cancellation: Cancellation,
+) -> Result<Order, Refusal> {
+    let Wanted { agent, prompt, description, lower, persist, background } = wanted;
+    let (asker, recruit) = hub.engage(place, &agent, None)?;
+    let (account, allowance) = hub.account(&asker, &recruit, lower)?;
+    let (session, keep, created) = session(hub, &asker, &recruit, persist, &description).await?;
+    // A session that is asked again is under its own ceiling, too.
+    let (asker, recruit) = match created {
+        true => (asker, recruit),
+        false => hub.engage(place, &agent, session.origin.ceiling.as_ref())?,
+    };
+    Ok(Order {
+        task: fresh::task_id(),
+        place: Arc::clone(place),
+        messages: asker.messages,
+        asker,
+        recruit,
+        session,
+        created,
+        keep,
+        call: call.to_owned(),
+        text: fill(&hub.task_message, &[("task", &prompt)]),
+        doing: Some(prompt),
+        description,
+        account,
+        allowance,
+        background,
+        cancellation,
+        when_busy: WhenBusy::Refuse,
+        calls_back: false,
+    })
+}
+
+/// The session of an idle agent that is the very same and was asked from here before, or a new one.
+async fn session(
+    hub: &Arc<Delegation>,
+    asker: &Seat,
+    recruit: &Recruit,
+    persist: bool,
+    description: &str,
+) -> Result<(Session, Keep, bool), Refusal> {
+    let SessionKey { tenant, id: parent } = &asker.session;
+    let key = PoolKey {
+        fingerprint: recruit.fingerprint.as_str().into(),
+        tenant: tenant.as_str().into(),
+        parent: parent.as_str().into(),
+    };
+    if let Some(id) = persist.then(|| hub.pool.reserve(&key)).flatten() {
+        let session = SessionKey::new(tenant, &id);
+        let keep = Keep::pooled(hub, session.clone());
+        // Somebody may have deleted it; then the reservation is dropped and with it the entry.
+        if let Ok(session) = hub.store.session(&session).await {
+            return Ok((session, keep, false));
+        }
+    }
+    let mark = hub.mark(asker, recruit, &recruit.ceiling)?;
+    let attributes = [("fingerprint", json!(mark)), ("description", json!(crate::event::shorten(description)))];
+    let session = hub.create_session(asker, recruit, Some(parent), attributes).await?;
+    if !persist {
+        return Ok((session, Keep::Ephemeral, true));
+    }
+    hub.pool.adopt(key, recruit.agent.origin.plugin.as_deref(), &session.id);
+    let keep = Keep::pooled(hub, SessionKey::new(tenant, &session.id));
+    Ok((session, keep, true))
+}
+
+/// A report as these tools show it.
+pub(super) fn show(hub: &Delegation, report: &Report) -> ToolResult {
+    let text = fitted(hub.limits.answer, |room| Value::Object(report.envelope(room)).to_string());
+    if report.is_success() { ToolResult::done(text) } else { ToolResult::failed(report.kind(), text) }
+}
+
+/// A refusal as these tools show it.
+pub(super) fn refused(refusal: &Refusal) -> ToolResult {
+    let error_type = match refusal.kind {
+        FailureKind::InvalidInput => "validation_error",
+        _ => refusal.code,
+    };
+    let text = json!({ "success": false, "error": refusal.text, "error_type": error_type });
+    ToolResult::failed(refusal.kind, text.to_string())
+}
