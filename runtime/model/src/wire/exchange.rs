@@ -1,15 +1,17 @@
 //! One try: sends a request and reads the reply, inside every limit that a connection's patience sets.
 
 use std::future::Future;
+use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use futures_util::stream::{self, StreamExt as _};
 use palisade_agent::{Listener, ProviderFailure, Reply};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{RequestBuilder, Response};
 use tokio::time::{Instant, timeout_at};
 
-use super::events::Events;
+use super::events::{Unreadable, events};
 use super::redact::Redaction;
 use super::refusal;
 use crate::Patience;
@@ -62,20 +64,25 @@ impl<'a> Exchange<'a> {
         if let Some(failed) = self.refused(&mut response).await {
             return Err(failed);
         }
-        let mut events = Events::default();
-        while let Some(piece) = self.piece(&mut response).await? {
-            events.feed(&piece);
-            while let Some(event) = events.next().map_err(|_| self.malformed("it is no UTF-8"))? {
-                let clean = self.secrets.without(&event.data);
+        let secrets = self.secrets;
+        let fault = |Fault { kind, message }: Fault| Failed::new(kind, &message, secrets);
+        {
+            let pieces = stream::try_unfold((&mut self, response), |(exchange, mut response)| async move {
+                let piece = exchange.piece(&mut response).await?;
+                Ok(piece.map(|piece| (piece, (exchange, response))))
+            });
+            let mut events = pin!(events(pieces));
+            while let Some(event) = events.next().await {
+                let event = event.map_err(|why| Failed::reading(why, secrets))?;
+                let clean = secrets.without(&event.data);
                 let data = clean.as_ref().unwrap_or(&event.data);
-                let progress = reader.event(&event.name, data, listener).map_err(|fault| self.fault(fault))?;
-                if progress == Progress::Complete {
-                    return reader.finish().map_err(|fault| self.fault(fault));
+                if reader.event(&event.event, data, listener).map_err(fault)? == Progress::Complete {
+                    return reader.finish().map_err(fault);
                 }
             }
         }
         if reader.may_end() {
-            return reader.finish().map_err(|fault| self.fault(fault));
+            return reader.finish().map_err(fault);
         }
         Err(self
             .failed(ProviderFailure::Cut, &format!("the reply ended after {} bytes, before its end", self.received)))
@@ -153,16 +160,24 @@ impl<'a> Exchange<'a> {
         self.failed(kind, &chain(error))
     }
 
-    fn fault(&self, fault: Fault) -> Failed {
-        self.failed(fault.kind, &fault.message)
-    }
-
-    fn malformed(&self, what: &str) -> Failed {
-        self.failed(ProviderFailure::Malformed, &format!("the reply cannot be read: {what}"))
-    }
-
     fn failed(&self, kind: ProviderFailure, said: &str) -> Failed {
-        Failed { kind, said: self.secrets.line(said), retry_after: None }
+        Failed::new(kind, said, self.secrets)
+    }
+}
+
+impl Failed {
+    fn new(kind: ProviderFailure, said: &str, secrets: &Redaction) -> Self {
+        Self { kind, said: secrets.line(said), retry_after: None }
+    }
+
+    /// A stream that is none, or that broke off.
+    fn reading(why: Unreadable<Self>, secrets: &Redaction) -> Self {
+        let (kind, what) = match why {
+            Unreadable::Pieces(failed) => return failed,
+            Unreadable::NoText => (ProviderFailure::Malformed, "the reply cannot be read: it is no UTF-8"),
+            Unreadable::TooLong => (ProviderFailure::TooLarge, "one event of the reply is longer than any may be"),
+        };
+        Self::new(kind, what, secrets)
     }
 }
 

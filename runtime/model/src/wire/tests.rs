@@ -1,7 +1,11 @@
+use std::convert::Infallible;
+
+use futures_util::FutureExt as _;
+use futures_util::stream::{self, StreamExt as _};
 use palisade_agent::{Part, ReplySettings, Transcript};
 use proptest::prelude::*;
 
-use super::events::Events;
+use super::events::events;
 use super::*;
 use crate::dialect::{self, Fault, Progress};
 use crate::{Dialect, Patience, ToolMode};
@@ -35,13 +39,12 @@ fn recorded() -> Vec<(Box<dyn Speak>, &'static [u8])> {
 fn read<'a>(dialect: &dyn Speak, pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Option<Reply>, Fault> {
     let (transcript, settings) = (Transcript::new(), ReplySettings::default());
     let mut reader = dialect.reader(&Prompt::new("", &[], &transcript, &settings), &connection(""));
-    let mut events = Events::default();
-    for piece in pieces {
-        events.feed(piece);
-        while let Some(event) = events.next().unwrap() {
-            if reader.event(&event.name, &event.data, &|_: Part<'_>| {})? == Progress::Complete {
-                return reader.finish().map(Some);
-            }
+    let pieces = stream::iter(pieces.into_iter().map(|piece| Ok::<_, Infallible>(Bytes::copy_from_slice(piece))));
+    let mut events = std::pin::pin!(events(pieces));
+    while let Some(event) = events.next().now_or_never().unwrap() {
+        let event = event.unwrap();
+        if reader.event(&event.event, &event.data, &|_: Part<'_>| {})? == Progress::Complete {
+            return reader.finish().map(Some);
         }
     }
     if reader.may_end() { reader.finish().map(Some) } else { Ok(None) }
