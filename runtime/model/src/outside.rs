@@ -10,6 +10,7 @@ mod claim;
 mod claude;
 mod codex;
 mod conversation;
+mod cost;
 mod environment;
 mod family;
 mod fault;
@@ -66,6 +67,7 @@ pub struct CliAgent {
     model: Option<String>,
     outside: Outside,
     environment: Environment,
+    /// What the program is given and may show, such as by printing its variables.
     secrets: Secrets,
 }
 
@@ -148,11 +150,12 @@ impl CliAgent {
             environment: &self.environment,
             folder: &self.outside.workspace,
             input: claim.holding(&conversation.words)?,
+            secrets: &self.secrets,
         };
 
         let mut running = Running::start(launch)?;
         let mut events = self.program.events(before);
-        let mut telling = Telling::to(listener, &self.secrets);
+        let mut telling = Telling::to(listener);
         let ended = running.read(&mut |event| events.event(event, &mut telling)).await?;
         let finished = ended.unless_failed(events.finish())?;
         let session = match (finished.session, sitting) {
@@ -162,8 +165,8 @@ impl CliAgent {
         };
         let kept = Keepsake { session, spent: finished.total }.kept(self.program.name());
         Ok(Reply {
-            text: self.secrets.remove(&finished.text),
-            thinking: self.secrets.remove(&finished.thinking),
+            text: finished.text,
+            thinking: finished.thinking,
             usage: finished.usage,
             ended: finished.ended,
             kept: Some(kept),
@@ -173,7 +176,7 @@ impl CliAgent {
 
     fn error(&self, fault: Fault) -> ProviderError {
         let provider = self.program.name().to_owned();
-        ProviderError { provider, kind: fault.kind, message: self.secrets.remove(&fault.message) }
+        ProviderError { provider, kind: fault.kind, message: fault.message }
     }
 }
 

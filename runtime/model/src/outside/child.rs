@@ -24,13 +24,19 @@ use super::{
     lines::{Bounds, Lines},
     program::Finished,
 };
-use crate::dialect::{Fault, Progress};
+use crate::{
+    Secrets,
+    dialect::{Fault, Progress},
+};
 
 /// How much of its complaints is kept, from the end.
 const COMPLAINT: usize = 8 << 10;
 
 /// How long a program that has said its last word may take to end.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// Takes one event of a program.
+type Take<'a> = dyn FnMut(&Value) -> Result<Progress, Fault> + Send + 'a;
 
 /// What is started.
 pub(super) struct Launch<'a> {
@@ -40,6 +46,8 @@ pub(super) struct Launch<'a> {
     pub(super) folder: &'a Path,
     /// What it reads as its standard input.
     pub(super) input: File,
+    /// What it is given and must not be quoted.
+    pub(super) secrets: &'a Secrets,
 }
 
 /// A program that runs. Dropped, it is ended.
@@ -50,6 +58,8 @@ pub(super) struct Running {
     complaint: Complaint,
     /// How it ended, once it has.
     status: Option<ExitStatus>,
+    /// Nothing is left of it.
+    is_over: bool,
 }
 
 /// A program that is no more.
@@ -84,18 +94,24 @@ impl Running {
         let leader = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         match (leader, child.stdout.take(), child.stderr.take()) {
             (Some(leader), Some(output), Some(errors)) => {
-                let (lines, complaint) = (Lines::of(output, Bounds::USUAL), Complaint::of(errors));
-                Ok(Self { child, leader, lines, complaint, status: None })
+                let lines = Lines::of(output, Bounds::USUAL, launch.secrets.clone());
+                let complaint = Complaint::of(errors, launch.secrets.clone());
+                Ok(Self { child, leader, lines, complaint, status: None, is_over: false })
             }
             _ => Err(fault(ProviderFailure::Exhausted, "it was started without pipes")),
         }
     }
 
     /// Reads what it says until it ends, or has said its last word and does not end.
-    pub(super) async fn read(
-        &mut self,
-        take: &mut (dyn FnMut(&Value) -> Result<Progress, Fault> + Send),
-    ) -> Result<Ended, Fault> {
+    pub(super) async fn read(&mut self, take: &mut Take<'_>) -> Result<Ended, Fault> {
+        let read = self.lines(take).await;
+        self.end();
+        read?;
+        self.complaint.rest();
+        Ok(Ended { status: self.status, complaint: self.complaint.text() })
+    }
+
+    async fn lines(&mut self, take: &mut Take<'_>) -> Result<(), Fault> {
         let (mut progress, mut silent) = (Progress::More, false);
         let mut heard = Instant::now();
         while !(silent && self.status.is_some()) {
@@ -109,21 +125,23 @@ impl Running {
                     }
                     heard = Instant::now();
                 }
-                () = self.complaint.more(), if !self.complaint.over => {}
                 status = self.child.wait(), if self.status.is_none() => {
                     self.status = Some(status.map_err(|error| fault(ProviderFailure::Broken, error.to_string()))?);
                     heard = Instant::now();
                 }
                 () = sleep_until(heard + GRACE), if waiting_for_its_end => break,
+                // The last, because it may never end.
+                () = self.complaint.more(), if !self.complaint.over => {}
             }
         }
-        self.end();
-        self.complaint.rest();
-        Ok(Ended { status: self.status, complaint: self.complaint.text() })
+        Ok(())
     }
 
-    /// Ends whatever is left of it.
-    fn end(&self) {
+    /// Ends whatever is left of it, once.
+    fn end(&mut self) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return;
+        }
         match self.status {
             None => family::end(self.leader),
             // It was waited for, so its number is free, unless something it started is still in its group.
@@ -134,9 +152,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.status.is_none() {
-            self.end();
-        }
+        self.end();
     }
 }
 
@@ -162,13 +178,14 @@ impl Ended {
 /// What it says on standard error: only the end is kept.
 struct Complaint {
     errors: ChildStderr,
+    secrets: Secrets,
     end: Vec<u8>,
     over: bool,
 }
 
 impl Complaint {
-    fn of(errors: ChildStderr) -> Self {
-        Self { errors, end: Vec::new(), over: false }
+    fn of(errors: ChildStderr, secrets: Secrets) -> Self {
+        Self { errors, secrets, end: Vec::new(), over: false }
     }
 
     /// Takes some more. May be dropped while it waits.
@@ -194,6 +211,6 @@ impl Complaint {
     }
 
     fn text(&self) -> String {
-        String::from_utf8_lossy(&self.end).into_owned()
+        self.secrets.remove(&String::from_utf8_lossy(&self.end))
     }
 }

@@ -4,8 +4,9 @@ use palisade_agent::{ProviderFailure, ReplyEnd, Usage};
 use serde_json::Value;
 
 use super::{
+    cost,
     fault::{fault, told},
-    program::{Asked, Events, Finished, Sitting, effort},
+    program::{Asked, Events, Finished},
     telling::Telling,
 };
 use crate::dialect::{Fault, Progress};
@@ -59,25 +60,12 @@ pub(super) fn arguments(asked: &Asked<'_>, extra: &[String]) -> Vec<String> {
     ]
     .map(str::to_owned)
     .into();
-    let mut add = |option: &str, value: &str| arguments.extend([option.to_owned(), value.to_owned()]);
-    match asked.sitting {
-        Sitting::New(session) => add("--session-id", session.as_str()),
-        Sitting::Resumed(session) => add("--resume", session.as_str()),
-    }
-    if let Some(model) = asked.model {
-        add("--model", model);
-    }
-    if let Some(effort) = effort(asked.effort) {
-        add("--effort", effort);
-    }
-    if !asked.instructions.is_empty() {
-        add("--append-system-prompt", asked.instructions);
-    }
+    arguments.extend(asked.options("--resume", "--effort"));
     // Files of the workspace decide nothing: its settings can hold commands that are run at once, and
     // nobody is asked whether the folder is trusted. The operator may say otherwise.
     let says = |option: &str| extra.iter().any(|own| own == option || own.starts_with(&format!("{option}=")));
     if !says("--setting-sources") {
-        add("--setting-sources", "user");
+        arguments.extend(["--setting-sources", "user"].map(str::to_owned));
     }
     if !says("--strict-mcp-config") && !says("--mcp-config") {
         arguments.push("--strict-mcp-config".to_owned());
@@ -160,42 +148,22 @@ impl Reader {
     /// What the run cost and what the session has cost so far. Only `usage` counts from the beginning of
     /// the run, and it leaves out models that were asked on the side.
     fn cost(&self, result: &Value) -> (Usage, Usage) {
-        let dollars = |value: &Value| {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casting a float saturates")]
-            value.as_f64().map(|dollars| (dollars * 1e6).round() as u64)
-        };
         let mut total = self.before;
         if let Some(models) = result["model_usage_since_last_result"].as_object() {
+            let names = ["inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"];
             let mut usage = Usage::default();
             for model in models.values() {
-                let [input, output, read, written] =
-                    ["inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"]
-                        .map(|name| model[name].as_u64().unwrap_or_default());
-                usage += tokens(input, output, read, written);
-                usage.cost_micros += dollars(&model["costUSD"]).unwrap_or_default();
+                usage += cost::usage(model, names, &model["costUSD"]);
             }
             total += usage;
             return (usage, total);
         }
-        let [input, output, read, written] =
-            ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"]
-                .map(|name| result["usage"][name].as_u64().unwrap_or_default());
-        let mut usage = tokens(input, output, read, written);
-        let cost = dollars(&result["total_cost_usd"]).unwrap_or_default();
+        let names = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
+        let mut usage = cost::usage(&result["usage"], names, &result["total_cost_usd"]);
+        let cost = usage.cost_micros;
         usage.cost_micros = cost.checked_sub(self.before.cost_micros).unwrap_or(cost);
         total += usage;
         (usage, total)
-    }
-}
-
-/// It counts tokens from the cache apart.
-fn tokens(input: u64, output: u64, read: u64, written: u64) -> Usage {
-    Usage {
-        input_tokens: input.saturating_add(read).saturating_add(written),
-        output_tokens: output,
-        cached_tokens: read,
-        cache_written_tokens: written,
-        cost_micros: 0,
     }
 }
 

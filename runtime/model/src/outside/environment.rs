@@ -65,9 +65,9 @@ pub(super) fn passed_on(outside: &Outside) -> Environment {
     let variables = outside.environment.iter().filter(|(name, _)| listed(name));
     let value = |name: &OsStr, value: &OsStr| match name == "PATH" {
         true => path(value, &outside.workspace),
-        false => value.to_owned(),
+        false => Some(value.to_owned()),
     };
-    variables.map(|(name, own)| (name.to_owned(), value(name, own))).collect()
+    variables.filter_map(|(name, own)| Some((name.to_owned(), value(name, own)?))).collect()
 }
 
 /// What somebody listed may be a key, unless it is as short as a number or a word.
@@ -79,13 +79,17 @@ pub(super) fn secrets(environment: &Environment, names: &[String]) -> Secrets {
 }
 
 /// Where programs are looked for: not where a package's scripts are, and nowhere in the workspace, be it
-/// by a relative name.
-fn path(path: &OsStr, workspace: &Path) -> OsString {
-    let folders = path.as_bytes().split(|byte| *byte == b':').filter(|folder| {
-        let folder = Path::new(OsStr::from_bytes(folder));
-        folder.is_absolute() && !folder.ends_with("node_modules/.bin") && !folder.starts_with(workspace)
-    });
-    OsString::from_vec(folders.collect::<Vec<_>>().join(&b':'))
+/// by a relative name. Nothing, where nothing is left: an empty list means the folder that a program works in.
+fn path(path: &OsStr, workspace: &Path) -> Option<OsString> {
+    let folders: Vec<&[u8]> = path
+        .as_bytes()
+        .split(|byte| *byte == b':')
+        .filter(|folder| {
+            let folder = Path::new(OsStr::from_bytes(folder));
+            folder.is_absolute() && !folder.ends_with("node_modules/.bin") && !folder.starts_with(workspace)
+        })
+        .collect();
+    (!folders.is_empty()).then(|| OsString::from_vec(folders.join(&b':')))
 }
 
 #[cfg(test)]
@@ -124,6 +128,16 @@ mod tests {
         ];
         let expected = expected.map(|(name, value)| (name.into(), value.into())).into_iter().collect();
         assert_eq!(passed_on(&outside), expected);
+    }
+
+    /// An empty `PATH` means the folder that the program works in, which is the workspace.
+    #[test]
+    fn programs_are_not_looked_for_in_the_workspace() {
+        let workspace = Path::new("/work");
+        for nothing in ["", ":", ".", "bin", "/work", "/work/bin:node_modules/.bin", "/a/node_modules/.bin"] {
+            assert_eq!(path(OsStr::new(nothing), workspace), None, "{nothing}");
+        }
+        assert_eq!(path(OsStr::new(":/bin:"), workspace), Some("/bin".into()));
     }
 
     #[test]

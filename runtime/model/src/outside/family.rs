@@ -72,8 +72,9 @@ fn descendants(family: &BTreeSet<i32>) -> BTreeSet<i32> {
     found
 }
 
-/// `17 (name) S 5 …`: the fourth field. The name may hold anything, so the last `)` ends it.
+/// `17 (name) S 5 …`: the fourth field. The name may hold any bytes, so the last `)` ends it.
 fn parent(process: i32) -> Option<i32> {
-    let status = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    status.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    let status = fs::read(format!("/proc/{process}/stat")).ok()?;
+    let after = status.iter().rposition(|byte| *byte == b')')? + 1;
+    str::from_utf8(status.get(after..)?).ok()?.split_whitespace().nth(1)?.parse().ok()
 }

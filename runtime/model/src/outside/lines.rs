@@ -1,4 +1,5 @@
-//! The output of a program, as JSON objects one per line, within bounds.
+//! The output of a program, as JSON objects one per line, within bounds and without the keys it was given:
+//! whatever is told, quoted or cut of it later holds none, nor a part of one.
 
 use std::io;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
 use super::fault::{fault, head, malformed};
-use crate::dialect::Fault;
+use crate::{Secrets, dialect::Fault};
 
 /// How much a program may say.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +30,14 @@ impl Bounds {
 pub(super) struct Lines<R> {
     output: BufReader<R>,
     bounds: Bounds,
+    secrets: Secrets,
     line: Vec<u8>,
     total: u64,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn of(output: R, bounds: Bounds) -> Self {
-        Self { output: BufReader::with_capacity(64 << 10, output), bounds, line: Vec::new(), total: 0 }
+    pub(super) fn of(output: R, bounds: Bounds, secrets: Secrets) -> Self {
+        Self { output: BufReader::with_capacity(64 << 10, output), bounds, secrets, line: Vec::new(), total: 0 }
     }
 
     /// The next event; none at the end. May be dropped while it waits: nothing is lost.
@@ -59,10 +61,21 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             let line = std::mem::take(&mut self.line);
             if !line.trim_ascii().is_empty() {
-                return event(&line).map(Some);
+                return self.event(&line).map(Some);
             }
             if taken == 0 {
                 return Ok(None);
+            }
+        }
+    }
+
+    fn event(&self, line: &[u8]) -> Result<Value, Fault> {
+        match serde_json::from_slice(line) {
+            Ok(event @ Value::Object(_)) if self.secrets.is_empty() => Ok(event),
+            Ok(event @ Value::Object(_)) => Ok(self.secrets.remove_from(&event)),
+            _ => {
+                let line = self.secrets.remove(&String::from_utf8_lossy(line));
+                Err(malformed(format!("it said something else than JSON objects: {}", head(&line))))
             }
         }
     }
@@ -70,16 +83,6 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
 fn unreadable(error: io::Error) -> Fault {
     fault(ProviderFailure::Cut, format!("its output cannot be read: {error}"))
-}
-
-fn event(line: &[u8]) -> Result<Value, Fault> {
-    match serde_json::from_slice(line) {
-        Ok(event @ Value::Object(_)) => Ok(event),
-        _ => {
-            let line = head(&String::from_utf8_lossy(&line[..line.len().min(4096)]));
-            Err(malformed(format!("it said something else than JSON objects: {line}")))
-        }
-    }
 }
 
 #[cfg(test)]
@@ -120,7 +123,7 @@ mod tests {
     }
 
     async fn read(text: &[u8], piece: usize, bounds: Bounds) -> Result<Vec<Value>, Fault> {
-        let mut lines = Lines::of(Cut { bytes: text, piece }, bounds);
+        let mut lines = Lines::of(Cut { bytes: text, piece }, bounds, Secrets::default());
         let mut events = Vec::new();
         while let Some(event) = lines.next().await? {
             events.push(event);

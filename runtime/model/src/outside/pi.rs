@@ -4,8 +4,9 @@ use palisade_agent::{ProviderFailure, ReplyEnd, Usage};
 use serde_json::Value;
 
 use super::{
+    cost,
     fault::{fault, told},
-    program::{Asked, Events, Finished, Sitting, effort},
+    program::{Asked, Events, Finished},
     telling::Telling,
 };
 use crate::dialect::{Fault, Progress};
@@ -40,21 +41,8 @@ const APPROVAL: [&str; 4] = ["--approve", "-a", "--no-approve", "-na"];
 /// The arguments of a run; what it is asked comes in by its standard input.
 pub(super) fn arguments(asked: &Asked<'_>, extra: &[String]) -> Vec<String> {
     let mut arguments: Vec<String> = ["--mode", "json", "--print"].map(str::to_owned).into();
-    let mut add = |option: &str, value: &str| arguments.extend([option.to_owned(), value.to_owned()]);
-    match asked.sitting {
-        Sitting::New(session) => add("--session-id", session.as_str()),
-        // The same option would begin a session anew if it is gone; this one says that it is.
-        Sitting::Resumed(session) => add("--session", session.as_str()),
-    }
-    if let Some(model) = asked.model {
-        add("--model", model);
-    }
-    if let Some(effort) = effort(asked.effort) {
-        add("--thinking", effort);
-    }
-    if !asked.instructions.is_empty() {
-        add("--append-system-prompt", asked.instructions);
-    }
+    // The option that begins a session would begin it anew if it is gone; this one says that it is.
+    arguments.extend(asked.options("--session", "--thinking"));
     // Files of the workspace decide nothing, unless the operator says so.
     if !extra.iter().any(|own| APPROVAL.contains(&own.as_str())) {
         arguments.push("--no-approve".to_owned());
@@ -94,18 +82,8 @@ impl Reader {
 
     fn message(&mut self, message: &Value, telling: &mut Telling<'_>) {
         let usage = &message["usage"];
-        let [input, output, read, written] =
-            ["input", "output", "cacheRead", "cacheWrite"].map(|name| usage[name].as_u64().unwrap_or_default());
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casting a float saturates")]
-        let cost_micros = (usage["cost"]["total"].as_f64().unwrap_or_default() * 1e6).round() as u64;
-        self.usage += Usage {
-            // It counts tokens from the cache apart.
-            input_tokens: input.saturating_add(read).saturating_add(written),
-            output_tokens: output,
-            cached_tokens: read,
-            cache_written_tokens: written,
-            cost_micros,
-        };
+        let names = ["input", "output", "cacheRead", "cacheWrite"];
+        self.usage += cost::usage(usage, names, &usage["cost"]["total"]);
         if !self.streamed {
             telling.text(&blocks(message, "text"));
         }

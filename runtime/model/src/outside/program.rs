@@ -25,6 +25,24 @@ pub(super) struct Asked<'a> {
     pub(super) sitting: &'a Sitting,
 }
 
+impl Asked<'_> {
+    /// What is asked, as options of the programs that call most of them alike.
+    pub(super) fn options(&self, resume: &str, think: &str) -> Vec<String> {
+        let (session, name) = match self.sitting {
+            Sitting::New(session) => ("--session-id", session),
+            Sitting::Resumed(session) => (resume, session),
+        };
+        let said = [
+            (session, Some(name.as_str())),
+            ("--model", self.model),
+            (think, effort(self.effort)),
+            ("--append-system-prompt", Some(self.instructions).filter(|text| !text.is_empty())),
+        ];
+        let said = said.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?.to_owned()]));
+        said.flatten().collect()
+    }
+}
+
 /// The session a run works in.
 pub(super) enum Sitting {
     /// One that begins; programs that name their sessions themselves ignore the name.

@@ -1,17 +1,13 @@
 //! Tells a listener what a program does, so that every call it is told of has an end.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use palisade_agent::{Listener, Part};
 use serde_json::Value;
 
-use crate::Secrets;
-
 /// What a listener was told so far.
 pub(super) struct Telling<'a> {
     listener: &'a dyn Listener,
-    /// What the program was given and may show, such as by printing its variables.
-    secrets: &'a Secrets,
     /// Calls that have begun and not ended: their names and tools.
     open: BTreeMap<String, String>,
     said: Said,
@@ -30,13 +26,8 @@ enum Said {
 const OPEN: usize = 1000;
 
 impl<'a> Telling<'a> {
-    pub(super) fn to(listener: &'a dyn Listener, secrets: &'a Secrets) -> Self {
-        Self { listener, secrets, open: BTreeMap::new(), said: Said::Nothing }
-    }
-
-    /// Most programs are given no keys, and then nothing is copied.
-    fn clean<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.secrets.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(self.secrets.remove(text)) }
+    pub(super) fn to(listener: &'a dyn Listener) -> Self {
+        Self { listener, open: BTreeMap::new(), said: Said::Nothing }
     }
 
     /// Another message begins.
@@ -55,13 +46,13 @@ impl<'a> Telling<'a> {
             self.listener.hear(Part::Text("\n\n"));
         }
         self.said = Said::Text;
-        self.listener.hear(Part::Text(&self.clean(text)));
+        self.listener.hear(Part::Text(text));
     }
 
     /// More of what it thinks.
     pub(super) fn thinking(&mut self, text: &str) {
         if !text.is_empty() {
-            self.listener.hear(Part::Thinking(&self.clean(text)));
+            self.listener.hear(Part::Thinking(text));
         }
     }
 
@@ -69,14 +60,14 @@ impl<'a> Telling<'a> {
     pub(super) fn begin(&mut self, id: &str, tool: &str, input: &Value) {
         if !self.open.contains_key(id) && self.open.len() < OPEN {
             self.open.insert(id.to_owned(), tool.to_owned());
-            self.listener.hear(Part::ForeignCall { id, tool, input: &self.secrets.remove_from(input) });
+            self.listener.hear(Part::ForeignCall { id, tool, input });
         }
     }
 
     /// Such a call is over. One that never began is not told of.
     pub(super) fn end(&mut self, id: &str, worked: bool, text: &str) {
         if let Some(tool) = self.open.remove(id) {
-            self.listener.hear(Part::ForeignResult { id, tool: &tool, worked, text: &self.clean(text) });
+            self.listener.hear(Part::ForeignResult { id, tool: &tool, worked, text: text });
         }
     }
 }

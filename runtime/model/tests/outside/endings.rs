@@ -40,6 +40,37 @@ async fn an_exit_code_comes_with_the_last_complaint_and_without_keys() {
     assert_eq!(failure.message, expected);
 }
 
+/// PROV-10
+#[tokio::test]
+async fn a_key_that_is_cut_by_a_quote_is_not_shown_by_half() {
+    let mut world = world();
+    world.environment.push(("SECRET".into(), "sk-very-secret".into()));
+    world.env_names = vec!["SECRET".to_owned()];
+    for (task, kind) in [
+        ("mumbles", ProviderFailure::Broken),
+        ("babbles", ProviderFailure::Malformed),
+        ("spills", ProviderFailure::Broken),
+    ] {
+        let failure = world.failure(task).await;
+        assert_eq!(failure.kind, kind, "{failure}");
+        assert!(failure.message.contains("00000") && failure.message.contains("[key]"), "{failure}");
+        assert!(!failure.message.contains("secret") && !failure.message.contains("sk-"), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn complaining_without_end_keeps_nothing_from_ending() {
+    let mut world = world();
+    world.time = Duration::from_secs(20);
+    assert_eq!(world.answer("floods").await, "done");
+}
+
+#[tokio::test]
+async fn absurd_costs_are_counted_without_harm() {
+    let usage = world().ask("costly").await.reply.unwrap().usage;
+    assert_eq!((usage.cost_micros, usage.input_tokens), (u64::MAX, u64::MAX));
+}
+
 #[tokio::test]
 async fn much_complaining_blocks_nothing() {
     assert_eq!(world().answer("chatters").await, "done");
@@ -64,6 +95,22 @@ async fn what_a_program_leaves_behind_is_ended() {
     let world = world();
     assert_eq!(world.answer("leaves").await, "done");
     until_gone(&std::fs::read_to_string(world.workspace().join("left")).unwrap()).await;
+}
+
+#[tokio::test]
+async fn what_speaks_on_after_a_program_is_ended_with_it() {
+    let world = world();
+    assert_eq!(world.failure("follows").await.kind, ProviderFailure::Malformed);
+    until_gone(&std::fs::read_to_string(world.workspace().join("left")).unwrap()).await;
+}
+
+/// A name that is no text hides nobody.
+#[tokio::test]
+async fn a_process_with_an_odd_name_is_ended() {
+    let mut world = world();
+    world.time = Duration::from_millis(1500);
+    assert_eq!(world.failure("hides").await.kind, ProviderFailure::TimedOut);
+    until_gone(&std::fs::read_to_string(world.workspace().join("started")).unwrap()).await;
 }
 
 #[tokio::test]

@@ -117,7 +117,8 @@ pub(crate) fn said(part: Part<'_>) -> String {
 /// Waits until none of these processes runs any longer.
 pub(crate) async fn until_gone(processes: &str) {
     let runs = |process: &str| {
-        let status = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let status = std::fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
+        let status = String::from_utf8_lossy(&status);
         // A process that nobody has waited for yet is still listed, as a zombie.
         status.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
     };
