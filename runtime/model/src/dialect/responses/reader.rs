@@ -22,9 +22,24 @@ pub(super) struct ResponsesReader {
     text: String,
     thinking: String,
     /// The items that have ended, in the order in which they did.
-    items: Vec<Value>,
+    items: Vec<Item>,
     ended: Option<ReplyEnd>,
     usage: Usage,
+}
+
+/// What matters of an item. The rest of it is not kept: a value takes many times the memory of its text.
+enum Item {
+    Message {
+        texts: Vec<String>,
+        refused: bool,
+    },
+    Call {
+        call: ToolCall,
+        /// None: the server does not say.
+        is_whole: Option<bool>,
+    },
+    /// As it will be sent back.
+    Thought(Value),
 }
 
 impl ResponsesReader {
@@ -46,7 +61,7 @@ impl ResponsesReader {
     }
 
     /// Takes the response as it is at its end.
-    fn end(&mut self, response: &Value, ended: ReplyEnd) {
+    fn end(&mut self, mut response: Value, ended: ReplyEnd) {
         let count = |value: &Value| value.as_u64().unwrap_or_default();
         let usage = &response["usage"];
         self.usage = Usage {
@@ -56,54 +71,43 @@ impl ResponsesReader {
             ..Usage::default()
         };
         // Some servers give the items only here.
-        if let (true, Value::Array(output)) = (self.items.is_empty(), &response["output"]) {
-            self.items.clone_from(output);
+        if let (true, Value::Array(output)) = (self.items.is_empty(), taken(&mut response, "output")) {
+            self.items = output.into_iter().filter_map(|item| self.item(item)).collect();
         }
         self.ended = Some(ended);
     }
 
-    /// The text of the messages, or what was heard if none has ended.
-    fn said(&self) -> (String, bool) {
-        let parts: Vec<&Value> =
-            self.of_kind(MESSAGE).filter_map(|item| item["content"].as_array()).flatten().collect();
-        let refused = parts.iter().any(|part| part["type"] == "refusal");
-        let text = |part: &&Value| part["text"].as_str().or(part["refusal"].as_str()).map(str::to_owned);
-        let texts: Vec<String> = parts.iter().filter_map(text).filter(|text| !text.is_empty()).collect();
-        (if texts.is_empty() { self.text.clone() } else { texts.join("\n\n") }, refused)
-    }
-
-    fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Value> {
-        self.items.iter().filter(move |item| item["type"] == kind)
-    }
-
-    /// The calls that were written to their end. Where the response is not complete, an item has to say
-    /// so itself.
-    fn calls(&self, ended: ReplyEnd) -> Vec<ToolCall> {
-        let is_whole = |item: &&Value| match (item["status"].as_str(), ended) {
-            (Some(status), _) => status == "completed",
-            (None, ended) => ended == ReplyEnd::Complete,
-        };
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let call = |item: &Value| ToolCall {
-            id: text(&item["call_id"]),
-            tool: self.tool(&text(&item["name"])).to_owned(),
-            input: call_input(item["arguments"].as_str().unwrap_or_default()),
-        };
-        self.of_kind(CALL).filter(is_whole).map(call).collect()
+    /// An item that has ended, if it is of a kind that matters.
+    fn item(&self, item: Value) -> Option<Item> {
+        let text = |name: &str| item[name].as_str().unwrap_or_default();
+        match text("type") {
+            MESSAGE => {
+                let parts = item["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+                let said = |part: &Value| part["text"].as_str().or(part["refusal"].as_str()).map(str::to_owned);
+                Some(Item::Message {
+                    texts: parts.iter().filter_map(said).filter(|text| !text.is_empty()).collect(),
+                    refused: parts.iter().any(|part| part["type"] == "refusal"),
+                })
+            }
+            CALL => {
+                let (id, tool) = (text("call_id").to_owned(), self.tool(text("name")).to_owned());
+                let call = ToolCall { id, tool, input: call_input(text("arguments")) };
+                Some(Item::Call { call, is_whole: item["status"].as_str().map(|status| status == "completed") })
+            }
+            "reasoning" if item["encrypted_content"].is_string() => Some(Item::Thought(item)),
+            _ => None,
+        }
     }
 
     /// Thoughts as they came, and a word for every other item, so that the order is known.
     fn kept(&self) -> Option<Kept> {
-        let is_thought = |item: &Value| item["type"] == "reasoning" && item["encrypted_content"].is_string();
-        let word = |item: &Value| match item["type"].as_str() {
-            Some(MESSAGE) => Some(json!(MESSAGE)),
-            Some(CALL) => Some(json!(CALL)),
-            Some("reasoning") => is_thought(item).then(|| item.clone()),
-            _ => None,
+        let word = |item: &Item| match item {
+            Item::Message { .. } => json!(MESSAGE),
+            Item::Call { .. } => json!(CALL),
+            Item::Thought(thought) => thought.clone(),
         };
-        let any = self.items.iter().any(is_thought);
-        let value = || Value::Array(self.items.iter().filter_map(word).collect());
-        any.then(|| Kept { by: self.keeper.clone(), value: value() })
+        let any = self.items.iter().any(|item| matches!(item, Item::Thought(_)));
+        any.then(|| Kept { by: self.keeper.clone(), value: self.items.iter().map(word).collect() })
     }
 }
 
@@ -114,7 +118,7 @@ impl Reader for ResponsesReader {
             "[DONE]" => return Err(cut()),
             _ => {}
         }
-        let event: Value = serde_json::from_str(data).map_err(|error| Fault {
+        let mut event: Value = serde_json::from_str(data).map_err(|error| Fault {
             kind: ProviderFailure::Malformed,
             message: format!("a piece of the reply cannot be read: {error}"),
         })?;
@@ -130,15 +134,18 @@ impl Reader for ResponsesReader {
                 listener.hear(Part::Call { tool: self.tool(event["item"]["name"].as_str().unwrap_or_default()) });
             }
             "response.function_call_arguments.delta" if !delta.is_empty() => listener.hear(Part::Input(delta)),
-            "response.output_item.done" => self.items.push(event["item"].clone()),
+            "response.output_item.done" => {
+                let item = self.item(taken(&mut event, "item"));
+                self.items.extend(item);
+            }
             "response.completed" => {
-                self.end(&event["response"], ReplyEnd::Complete);
+                self.end(taken(&mut event, "response"), ReplyEnd::Complete);
                 return Ok(Progress::Complete);
             }
             "response.incomplete" => {
                 let reason = &event["response"]["incomplete_details"]["reason"];
                 let ended = if reason == "content_filter" { ReplyEnd::Refused } else { ReplyEnd::Length };
-                self.end(&event["response"], ended);
+                self.end(taken(&mut event, "response"), ended);
                 return Ok(Progress::Complete);
             }
             "response.failed" => return Err(complaint(&event["response"])),
@@ -151,14 +158,34 @@ impl Reader for ResponsesReader {
     }
 
     fn finish(self: Box<Self>) -> Result<Reply, Fault> {
-        let ended = self.ended.ok_or_else(cut)?;
-        let (text, refused) = self.said();
-        let ended = if refused { ReplyEnd::Refused } else { ended };
-        let calls = if ended == ReplyEnd::Refused { Vec::new() } else { self.calls(ended) };
+        let mut ended = self.ended.ok_or_else(cut)?;
+        if self.items.iter().any(|item| matches!(item, Item::Message { refused: true, .. })) {
+            ended = ReplyEnd::Refused;
+        }
         // Half a reply is not returned in the order of a whole one.
         let kept = if ended == ReplyEnd::Complete { self.kept() } else { None };
-        Ok(Reply { text, thinking: self.thinking, calls, usage: self.usage, ended, kept })
+        let Self { text, thinking, items, usage, .. } = *self;
+        let (mut texts, mut calls) = (Vec::new(), Vec::new());
+        for item in items {
+            match item {
+                Item::Message { texts: more, .. } => texts.extend(more),
+                // Where the response is not complete, a call has to say itself that it is.
+                Item::Call { call, is_whole } if is_whole.unwrap_or(ended == ReplyEnd::Complete) => calls.push(call),
+                Item::Call { .. } | Item::Thought(_) => {}
+            }
+        }
+        if ended == ReplyEnd::Refused {
+            calls.clear();
+        }
+        // What was heard, if no message has ended.
+        let text = if texts.is_empty() { text } else { texts.join("\n\n") };
+        Ok(Reply { text, thinking, calls, usage, ended, kept })
     }
+}
+
+/// A member of a value, whatever the value is.
+fn taken(value: &mut Value, name: &str) -> Value {
+    value.get_mut(name).map(Value::take).unwrap_or_default()
 }
 
 fn cut() -> Fault {

@@ -3,8 +3,8 @@
 use palisade_agent::{ProviderFailure, ReasoningEffort, Reply, ReplyEnd, ReplySettings, ToolResult, Transcript, Usage};
 
 use super::*;
-use crate::dialect::Fault;
 use crate::dialect::chat::tests::{call as tool_call, connection, conversation, read, spec};
+use crate::dialect::{Fault, Progress};
 
 fn tools() -> Vec<ToolSpec> {
     vec![spec("read", json!({"type": "object"})), spec("lists.write", json!({"type": "object"}))]
@@ -148,6 +148,25 @@ fn complaints_and_nonsense_are_typed_faults() {
         assert_eq!(read(reader, &[nonsense.to_owned()]).0.unwrap_err().kind, kind);
     }
     assert_eq!(fault(json!(7)).kind, ProviderFailure::Cut);
+}
+
+/// PROV-05
+#[test]
+fn an_event_of_any_shape_does_no_harm() {
+    let (transcript, settings) = (Transcript::new(), ReplySettings::default());
+    let prompt = Prompt::new("", &[], &transcript, &settings);
+    let shapes =
+        ["7", "[1]", "null", "\"x\"", "{}", r#"{"response": 1, "item": [2]}"#, r#"{"response": {"output": 3}}"#];
+    for name in ["response.output_item.done", "response.completed", "response.incomplete", "response.failed", "error"] {
+        for shape in shapes {
+            let mut reader = Responses.reader(&prompt, &connection());
+            let progress = reader.event(name, shape, &|_: palisade_agent::Part<'_>| {});
+            if progress.is_ok_and(|progress| progress == Progress::Complete) {
+                let reply = reader.finish().unwrap();
+                assert!(reply.calls.is_empty() && reply.text.is_empty(), "{name} {shape}");
+            }
+        }
+    }
 }
 
 fn items(transcript: &Transcript) -> Value {
