@@ -186,7 +186,8 @@ impl Reader for AnthropicReader {
         let ended = match self.stop.as_deref() {
             Some("max_tokens" | "model_context_window_exceeded") => ReplyEnd::Length,
             Some("refusal") => ReplyEnd::Refused,
-            _ => ReplyEnd::Complete,
+            Some(_) => ReplyEnd::Complete,
+            None => return Err(malformed("it does not say why it ends")),
         };
         let mut reply = Reply { usage: self.usage.usage(), ended, ..Reply::default() };
         let (mut layout, mut has_thinking) = (Vec::new(), false);
@@ -204,7 +205,9 @@ impl Reader for AnthropicReader {
                     has_thinking = true;
                 }
                 // The server gives the last call an end even if the model did not come to it.
-                Kind::Call { .. } if ended != ReplyEnd::Complete && at == last => {}
+                Kind::Call { .. } if ended == ReplyEnd::Length && at == last => {}
+                // What the model would rather not have said is not done.
+                Kind::Call { .. } if ended == ReplyEnd::Refused => {}
                 Kind::Call { id, tool, input, written } => {
                     let input = if written.is_empty() { input } else { call_input(&written) };
                     reply.calls.push(ToolCall { id, tool, input });

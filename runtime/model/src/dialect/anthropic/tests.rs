@@ -262,12 +262,14 @@ fn a_call_that_the_length_or_a_refusal_cut_off_is_none() {
             assert_eq!((reply.calls, reply.ended), (Vec::new(), ended), "{reason} {written}");
         }
     }
-    // A call that was written before the text that was cut is whole.
-    let used = json!({"type": "tool_use", "id": "a", "name": "read", "input": {}});
-    let mut events = vec![start(), begin(0, used), end(0), begin(1, json!({"type": "text", "text": "so"})), end(1)];
-    events.extend(stop("max_tokens"));
-    let reply = read(&[], &events).0.unwrap();
-    assert_eq!(reply.map(|reply| (reply.calls.len(), reply.text)), Some((1, "so".to_owned())));
+    // A call that was written before the text that was cut is whole; one before a refusal is not made.
+    for (reason, calls) in [("max_tokens", 1), ("refusal", 0)] {
+        let used = json!({"type": "tool_use", "id": "a", "name": "read", "input": {}});
+        let mut events = vec![start(), begin(0, used), end(0), begin(1, json!({"type": "text", "text": "so"})), end(1)];
+        events.extend(stop(reason));
+        let reply = read(&[], &events).0.unwrap();
+        assert_eq!(reply.map(|reply| (reply.calls.len(), reply.text)), Some((calls, "so".to_owned())));
+    }
 }
 
 /// PROV-05
@@ -295,6 +297,7 @@ fn what_is_unknown_is_ignored_and_what_contradicts_itself_is_malformed() {
         vec![start(), text(0), end(0), more()],
         vec![start(), text(0), end(0), end(0)],
         vec![start(), text(0), done()],
+        vec![start(), text(0), end(0), done()],
         vec![start(), text(0), delta(0, json!({"type": "input_json_delta", "partial_json": "{}"}))],
         vec![start(), json!({"type": "content_block_delta", "index": 0})],
     ] {
