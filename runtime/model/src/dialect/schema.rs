@@ -7,7 +7,7 @@ use crate::Connection;
 
 /// The provider that has rules of its own where compatible servers are lenient.
 pub(super) fn is_openai(connection: &Connection) -> bool {
-    connection.provider == "openai"
+    matches!(connection.provider.as_str(), "openai" | "openai-responses")
 }
 
 /// The input schema of a tool. Servers want an object with `properties` at the root; OpenAI wants no
@@ -77,7 +77,8 @@ mod tests {
         let choice = json!({"$schema": "s", "properties": {"a": {}}, "anyOf": [{"required": ["a"]}]});
         let kept = json!({"properties": {"a": {}}, "anyOf": [{"required": ["a"]}], "type": "object"});
         check("ollama", choice.clone(), kept);
-        check("openai", choice, json!({"properties": {"a": {}}, "type": "object"}));
+        check("openai", choice.clone(), json!({"properties": {"a": {}}, "type": "object"}));
+        check("openai-responses", choice, json!({"properties": {"a": {}}, "type": "object"}));
     }
 
     #[test]
