@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use palisade_agent::{Listener, Prompt, Provider, ProviderError, Reply};
+use rustix::fs::OFlags;
 use serde_json::Value;
 
 use super::script::ScriptedReply;
@@ -33,12 +34,21 @@ struct Script {
 impl Recording {
     /// Records into a file that is made, readable for its owner alone, or continued. Half a line at its
     /// end, from a program that was ended while it wrote, is taken away. A file that is something else
-    /// is refused.
+    /// is refused, and so is a link: what it leads to may be worth more than a recording.
     pub fn append(provider: Box<dyn Provider>, path: &Path, secrets: Secrets) -> io::Result<Self> {
-        let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+        let wrong = |what| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        let mut file = match options.open(path) {
+            Err(_) if path.is_symlink() => return wrong("the file is a link; name the file that it leads to"),
+            file => file?,
+        };
+        if !file.metadata()?.is_file() {
+            return wrong("it is there and is no file");
+        }
         let mut first = [0];
         if file.read(&mut first)? == 1 && first != *b"{" {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is there and is no recording"));
+            return wrong("the file is there and is no recording");
         }
         let whole = end_of_last_line(&mut file)?;
         file.set_len(whole)?;

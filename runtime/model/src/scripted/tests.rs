@@ -171,3 +171,20 @@ fn a_file_that_is_no_recording_is_left_alone() {
     assert_eq!(refused.to_string(), "the file is there and is no recording");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "# Notes");
 }
+
+/// A workspace that is not trusted may have a link or a pipe where somebody wants to record.
+#[test]
+fn a_link_or_a_pipe_is_not_recorded_into() {
+    let folder = tempfile::tempdir().unwrap();
+    let (precious, link, pipe) = (folder.path().join("a.json"), folder.path().join("b"), folder.path().join("c"));
+    std::fs::write(&precious, "{\n  \"precious\": 1 }").unwrap();
+    std::os::unix::fs::symlink(&precious, &link).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    let refused = |path| {
+        let scripted = Box::new(Scripted::new([]));
+        Recording::append(scripted, path, Secrets::default()).err().unwrap().to_string()
+    };
+    assert_eq!(refused(&link), "the file is a link; name the file that it leads to");
+    assert_eq!(refused(&pipe), "it is there and is no file");
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "{\n  \"precious\": 1 }");
+}
