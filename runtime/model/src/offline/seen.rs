@@ -221,8 +221,9 @@ fn clean(path: &str) -> &str {
 fn counted(text: &str) -> impl Iterator<Item = (String, u64)> {
     text.lines().filter(|line| !is_note(line)).filter_map(|line| {
         let (path, count) = line.rsplit_once(':')?;
-        let count = count.trim().parse().ok().filter(|count| *count > 0)?;
-        Some((clean(path).to_owned(), count))
+        // Not more than can be added up: whoever names a file may write anything here.
+        let count = count.trim().parse::<u32>().ok().filter(|count| *count > 0)?;
+        Some((clean(path).to_owned(), u64::from(count)))
     })
 }
 
@@ -268,8 +269,12 @@ mod tests {
         let lines =
             seen("grep", json!({"output_mode": "content"}), "c:d/e.rs:12:let a: u8 = 1:2;\nnonsense\n--\nx:0:y").lines;
         assert_eq!(lines, [Line { path: "c:d/e.rs".into(), number: 12, text: "let a: u8 = 1:2;".into() }]);
-        let counts =
-            seen("grep", json!({"output_mode": "count", "pattern": "p"}), "a:b.rs:3\nNo matches\nz.rs:x").counts;
+        let counts = seen(
+            "grep",
+            json!({"output_mode": "count", "pattern": "p"}),
+            "a:b.rs:3\nNo matches\nz.rs:x\nhuge:18446744073709551615",
+        )
+        .counts;
         assert_eq!(counts.len(), 1);
         assert_eq!((counts[0].path.as_str(), counts[0].count, counts[0].pattern.as_str()), ("a:b.rs", 3, "p"));
     }
