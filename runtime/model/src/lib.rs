@@ -11,6 +11,7 @@ mod offline;
 mod outside;
 mod scripted;
 mod secrets;
+mod visible;
 mod wire;
 
 use std::time::Duration;

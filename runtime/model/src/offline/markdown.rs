@@ -1,5 +1,7 @@
 //! Quoting what files say, so that it can neither break the report's form nor reach the terminal.
 
+use crate::visible::misleads;
+
 /// The longest answer, in bytes.
 const ANSWER: usize = 8 * 1024;
 
@@ -42,10 +44,10 @@ fn longest_run(line: &str) -> usize {
     line.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Without control characters (a file may try to steer the terminal), tabs as blanks, cut at `limit`.
+/// Without what misleads (a file may try to steer the terminal), tabs as blanks, cut at `limit`.
 fn shorten(text: &str, limit: usize) -> String {
     let text = text.replace('\t', "    ");
-    let mut characters = text.chars().filter(|c| !c.is_control());
+    let mut characters = text.chars().filter(|c| !misleads(*c));
     let mut short: String = characters.by_ref().take(limit).collect();
     if characters.next().is_some() {
         short.push('…');
@@ -61,7 +63,7 @@ mod tests {
     fn quoted_text_stays_in_its_quotes() {
         assert_eq!(code(" let a = 1; "), "`let a = 1;`");
         assert_eq!(code("a `b` c"), "`` a `b` c ``");
-        assert_eq!(code("\u{1b}[2Jred"), "`[2Jred`");
+        assert_eq!(code("\u{1b}[2Jred\u{202e}"), "`[2Jred`");
         assert_eq!(block("rs", ["a", "  ```", "b"].into_iter()), "````rs\na\n  ```\nb\n````\n");
     }
 

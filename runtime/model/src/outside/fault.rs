@@ -2,7 +2,7 @@
 
 use palisade_agent::ProviderFailure;
 
-use crate::dialect::Fault;
+use crate::{dialect::Fault, visible::misleads};
 
 /// The longest piece of a program's own words in a message of ours, in characters.
 const QUOTE: usize = 400;
@@ -66,17 +66,14 @@ pub(super) fn tail(text: &str) -> String {
     }
 }
 
-/// A text on one line, with all that would move a cursor or turn the reading order shown.
+/// A text on one line, with all that misleads shown.
 fn neutral(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
             '\n' => line.push_str(" | "),
             '\t' | '\r' => line.push(' '),
-            _ if character.is_control() => line.extend(character.escape_unicode()),
-            '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                line.extend(character.escape_unicode());
-            }
+            _ if misleads(character) => line.extend(character.escape_unicode()),
             _ => line.push(character),
         }
     }

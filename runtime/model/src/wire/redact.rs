@@ -1,9 +1,10 @@
 //! What a server says, made fit to be shown: one line, not long, and without the keys that it was sent.
 
 use palisade_agent::Reply;
+use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::{Connection, secrets::Secrets};
+use crate::{Connection, secrets::Secrets, visible::misleads};
 
 /// The longest part of what a server says that is passed on, in characters.
 const SHOWN: usize = 300;
@@ -12,7 +13,7 @@ const SHORTEST: usize = 4;
 /// A key shorter than this may be a word that a model uses.
 const UNMISTAKABLE: usize = 16;
 
-/// What must not be shown: the key, and the values of the headers that somebody set.
+/// What must not be shown: the key, the values of the headers that somebody set, the password of the address.
 pub(crate) struct Redaction {
     all: Secrets,
     unmistakable: Secrets,
@@ -23,7 +24,9 @@ impl Redaction {
         let key = connection.key.iter().map(|key| key.expose_secret().trim());
         // A header may hold a key of its own, behind a word such as `Bearer`.
         let headers = connection.headers.values().flat_map(|value| value.split_whitespace());
-        Self::new(key.chain(headers.filter(|text| text.len() >= UNMISTAKABLE)))
+        let address = Url::parse(connection.base_url.trim()).ok();
+        let password = address.as_ref().and_then(Url::password);
+        Self::new(key.chain(headers.filter(|text| text.len() >= UNMISTAKABLE)).chain(password))
     }
 
     fn new<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
@@ -35,7 +38,7 @@ impl Redaction {
 
     /// One line of what a server said, for an error.
     pub(crate) fn line(&self, said: &str) -> String {
-        let visible = |letter: char| if letter.is_control() { ' ' } else { letter };
+        let visible = |letter: char| if misleads(letter) { ' ' } else { letter };
         let words: String = self.all.remove(said).chars().take(16 * SHOWN).map(visible).collect();
         let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(SHOWN) {
@@ -61,12 +64,15 @@ impl Redaction {
         for call in &mut reply.calls {
             call.input = self.unmistakable.remove_from(&call.input);
         }
+        if let Some(kept) = &mut reply.kept {
+            kept.value = self.unmistakable.remove_from(&kept.value);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use palisade_agent::ToolCall;
+    use palisade_agent::{Kept, ToolCall};
     use serde_json::json;
 
     use super::*;
@@ -80,7 +86,7 @@ mod tests {
     /// PROV-10
     #[test]
     fn a_line_is_short_and_holds_no_key() {
-        let said = format!("wrong\r\n\tkey \u{1b}[31m`{KEY}` \u{7}word!");
+        let said = format!("wrong\r\n\tkey \u{202e}\u{1b}[31m`{KEY}` \u{7}word!");
         assert_eq!(secrets().line(&said), "wrong key [31m`[key]` [key]!");
         let long = secrets().line(&"ä".repeat(100_000));
         assert_eq!(long, format!("{}…", "ä".repeat(SHOWN)));
@@ -91,9 +97,11 @@ mod tests {
     fn a_reply_holds_no_key_but_keeps_its_words() {
         let call = ToolCall { id: "a".into(), tool: "b".into(), input: json!({"list": [KEY, {"word": "word"}]}) };
         let text = format!("{KEY} word");
-        let mut reply = Reply { text: text.clone(), thinking: text, calls: vec![call], ..Reply::default() };
+        let kept = Some(Kept { by: "x".into(), value: json!([{"thinking": text}]) });
+        let mut reply = Reply { text: text.clone(), thinking: text, calls: vec![call], kept, ..Reply::default() };
         secrets().clean(&mut reply);
         assert_eq!((reply.text.as_str(), reply.thinking.as_str()), ("[key] word", "[key] word"));
         assert_eq!(reply.calls[0].input, json!({"list": ["[key]", {"word": "word"}]}));
+        assert_eq!(reply.kept.unwrap().value, json!([{"thinking": "[key] word"}]));
     }
 }
