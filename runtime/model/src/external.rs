@@ -7,30 +7,39 @@
 mod callback;
 mod message;
 
-use std::time::{Duration, SystemTime};
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
 
 use async_trait::async_trait;
 use palisade_agent::{
     Entry, Kept, Listener, Part, Prompt, Provider, ProviderError, ProviderFailure, Reply, Transcript,
 };
-use reqwest::{Client, Url, header::CONTENT_TYPE, redirect};
+use reqwest::{Client, Url, header::CONTENT_TYPE};
 use serde_json::json;
 use thiserror::Error;
 
-use crate::{PermittedExternal, SessionId, dialect::Fault};
+use crate::{PermittedExternal, SessionId, dialect::Fault, wire};
 use callback::{Address, Callback};
 
 /// How long the message may take to be accepted. It is sent once: who took it may have begun to work.
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(5);
 
 /// An agent elsewhere.
-#[derive(Debug)]
 pub struct External {
     agent: String,
     input: Url,
     callback: Address,
     session: Option<SessionId>,
     client: Client,
+}
+
+/// Shows no address: it may hold a key.
+impl fmt::Debug for External {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("External").field("agent", &self.agent).finish_non_exhaustive()
+    }
 }
 
 /// Why an agent elsewhere cannot be spoken to.
@@ -70,16 +79,14 @@ impl External {
         let is_safe = match input.scheme() {
             "https" => true,
             // The conversation would cross a network in the clear.
-            "http" => callback::is_local(&input),
+            "http" => wire::loopback(&input).is_some(),
             _ => false,
         };
         if !is_safe {
-            return Err(ExternalError::Input(input_url.to_owned()));
+            return Err(ExternalError::Input(wire::shown(input_url)));
         }
         let callback = Address::parse(callback_base_url)?;
-        // Somebody else may have installed it first; both are the same.
-        drop(rustls::crypto::ring::default_provider().install_default());
-        let client = Client::builder().no_proxy().redirect(redirect::Policy::none()).timeout(ACCEPTED_WITHIN).build();
+        let client = wire::careful_client(&input).no_proxy().timeout(ACCEPTED_WITHIN).build();
         let client = client.map_err(|error| ExternalError::Connections(error.to_string()))?;
         Ok(Self { agent: agent.to_owned(), input, callback, session, client })
     }

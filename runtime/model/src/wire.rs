@@ -9,13 +9,13 @@ mod redact;
 mod refusal;
 mod waits;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use palisade_agent::{Listener, Part, Prompt, Provider, ProviderError, ProviderFailure, Reply};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Url, redirect};
+use reqwest::{Client, ClientBuilder, Url, redirect};
 use secrecy::ExposeSecret as _;
 use thiserror::Error;
 use tokio::time::Instant;
@@ -192,9 +192,9 @@ fn address(connection: &Connection, path: &str) -> Result<Url, ConnectError> {
     Ok(url)
 }
 
-/// A base URL as it may be shown: it may hold a password or a token.
-fn shown(base_url: &str) -> String {
-    let Ok(url) = Url::parse(base_url.trim()) else { return "that".to_owned() };
+/// An address as it may be shown: it may hold a password or a token.
+pub(crate) fn shown(address: &str) -> String {
+    let Ok(url) = Url::parse(address.trim()) else { return "that".to_owned() };
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
 }
@@ -223,32 +223,45 @@ fn headers(connection: &Connection, dialect: &dyn Speak) -> Result<HeaderMap, Co
     Ok(headers)
 }
 
-/// A client that goes nowhere but where it is sent: a redirect would take the key and the conversation
-/// along, and a request that is repeated unseen would be paid for twice.
+/// The client of a connection.
 fn client(connection: &Connection, url: &Url) -> Result<Client, ConnectError> {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Another thread may have been faster, with the same one.
-        drop(rustls::crypto::ring::default_provider().install_default());
-    }
-    let mut builder = Client::builder()
-        .user_agent(concat!("palisade/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
-        .referer(false)
-        .retry(reqwest::retry::never())
-        .connect_timeout(connection.patience.connect);
-    if url.scheme() == "http" {
-        // Nothing is encrypted, so no certificates are needed; not every machine has some.
-        builder = builder.tls_certs_only([]);
-    }
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    if is_here {
+    let mut builder = careful_client(url).connect_timeout(connection.patience.connect);
+    if loopback(url).is_some() {
         builder = builder.no_proxy();
     }
     let reason = |error: reqwest::Error| std::error::Error::source(&error).unwrap_or(&error).to_string();
     builder
         .build()
         .map_err(|error| ConnectError::Encryption { provider: connection.provider.clone(), reason: reason(error) })
+}
+
+/// A client that goes nowhere but where it is sent: a redirect would take the key and the conversation
+/// along, and a request that is repeated unseen would be paid for twice.
+pub(crate) fn careful_client(url: &Url) -> ClientBuilder {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Another thread may have been faster, with the same one.
+        drop(rustls::crypto::ring::default_provider().install_default());
+    }
+    let builder = Client::builder()
+        .user_agent(concat!("palisade/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .retry(reqwest::retry::never());
+    match url.scheme() {
+        // Nothing is encrypted, so no certificates are needed; not every machine has some.
+        "http" => builder.tls_certs_only([]),
+        _ => builder,
+    }
+}
+
+/// The address of this machine that a URL names, if it names one.
+pub(crate) fn loopback(url: &Url) -> Option<IpAddr> {
+    let host = url.host_str()?;
+    if host == "localhost" {
+        return Some(Ipv4Addr::LOCALHOST.into());
+    }
+    let address: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;
+    address.is_loopback().then_some(address)
 }
 
 #[cfg(test)]

@@ -198,4 +198,8 @@ fn messages_do_not_cross_a_network_in_the_clear() {
         assert!(matches!(new(input), Err(ExternalError::Input(_))), "{input}");
     }
     assert!(new("https://agents.example.com/input").is_ok());
+    let error = new("http://me:canary@agents.example.com/in?key=canary").unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("canary") && error.to_string().contains("agents.example.com"));
+    let external = new("https://me:canary@agents.example.com/in?key=canary").unwrap();
+    assert!(!format!("{external:?}").contains("canary"), "{external:?}");
 }

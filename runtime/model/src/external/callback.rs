@@ -2,7 +2,7 @@
 
 use std::{
     convert::Infallible,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -10,14 +10,16 @@ use std::{
 use bytes::Bytes;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use http_body_util::{BodyExt as _, Empty, LengthLimitError, Limited};
-use hyper::{Method, Request, Response, StatusCode, body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{
+    Method, Request, Response, StatusCode, body::Incoming, header::ORIGIN, server::conn::http1, service::service_fn,
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use palisade_agent::{ENTRY_LIMIT, ProviderFailure};
 use reqwest::Url;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::ExternalError;
-use crate::{SessionId, dialect::Fault};
+use crate::{SessionId, dialect::Fault, wire::loopback};
 
 /// How many connections are served at once; a machine has other programs than the one that is waited for.
 const CONNECTIONS: usize = 16;
@@ -39,27 +41,13 @@ impl Address {
     pub(super) fn parse(text: &str) -> Result<Self, ExternalError> {
         let url = Url::parse(text).map_err(|error| ExternalError::Callback(error.to_string()))?;
         let host = url.host_str().unwrap_or_default().to_owned();
-        let Some(address) = local(&url) else { return Err(ExternalError::Elsewhere(text.to_owned())) };
+        let Some(address) = loopback(&url) else { return Err(ExternalError::Elsewhere(text.to_owned())) };
         let Some(port) = url.port().filter(|_| url.scheme() == "http") else {
             return Err(ExternalError::Callback(format!("{text} is not http:// with a port")));
         };
         let path = url.path().trim_end_matches('/').to_owned();
         Ok(Self { socket: SocketAddr::new(address, port), host, path })
     }
-}
-
-/// Whether an address is one of this machine.
-pub(super) fn is_local(url: &Url) -> bool {
-    local(url).is_some()
-}
-
-fn local(url: &Url) -> Option<IpAddr> {
-    let host = url.host_str()?;
-    if host == "localhost" {
-        return Some(Ipv4Addr::LOCALHOST.into());
-    }
-    let address: IpAddr = host.trim_start_matches('[').trim_end_matches(']').parse().ok()?;
-    address.is_loopback().then_some(address)
 }
 
 /// Listens for the answer of one session.
@@ -137,6 +125,10 @@ impl Inbox {
         if request.uri().path() != self.path {
             return StatusCode::NOT_FOUND;
         }
+        // A page that is open in a browser on this machine is not who is waited for.
+        if request.headers().contains_key(ORIGIN) {
+            return StatusCode::FORBIDDEN;
+        }
         if request.method() != Method::POST {
             return StatusCode::METHOD_NOT_ALLOWED;
         }
@@ -158,7 +150,33 @@ impl Inbox {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
     use super::*;
+
+    /// A browser lets every page send such a message, and says where the page is from.
+    #[tokio::test]
+    async fn an_answer_from_a_page_in_a_browser_is_not_taken() {
+        let address = Address::parse("http://127.0.0.1:0").unwrap();
+        let callback = Callback::listen(&address, &"known".parse().unwrap()).await.unwrap();
+        let socket = callback.listener.local_addr().unwrap();
+        let send = async |header: &str, body: &str| {
+            let mut stream = TcpStream::connect(socket).await.unwrap();
+            let length = body.len();
+            let head = format!("POST /external/sessions/known/messages HTTP/1.1\r\nhost: x\r\n{header}");
+            let request = format!("{head}content-length: {length}\r\n\r\n{body}");
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let mut status = [0; 12];
+            stream.read_exact(&mut status).await.unwrap();
+            String::from_utf8_lossy(&status[9..]).into_owned()
+        };
+        let both = async {
+            let page = send("origin: https://a.example\r\ncontent-type: text/plain\r\n", "trust me").await;
+            (page, send("", "the answer").await)
+        };
+        let (answer, statuses) = futures_util::join!(callback.answer(), both);
+        assert_eq!((answer, statuses), (Ok("the answer".to_owned()), ("403".to_owned(), "200".to_owned())));
+    }
 
     /// O5
     #[test]
