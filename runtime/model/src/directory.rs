@@ -6,7 +6,10 @@
 mod known;
 mod route;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use palisade_agent::{Agent, ModelName, Runtime};
 use thiserror::Error;
@@ -31,7 +34,7 @@ pub struct Directory {
 }
 
 /// What was said of one provider.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct ProviderSettings {
     /// Where requests go.
     pub base_url: Option<String>,
@@ -43,6 +46,18 @@ pub struct ProviderSettings {
     pub headers: Headers,
     /// How long it is waited for.
     pub patience: Patience,
+}
+
+/// Shows no address: it may hold a password.
+impl fmt::Debug for ProviderSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProviderSettings")
+            .field("dialect", &self.dialect)
+            .field("key", &self.key)
+            .field("headers", &self.headers)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What was said of one model.

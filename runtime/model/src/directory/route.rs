@@ -8,7 +8,7 @@ use super::{KnownProvider, ModelSettings, ProviderSettings};
 use crate::{Connection, Dialect, Patience, Price, ToolMode};
 
 /// All that is needed to speak to a model, but where its key comes from in place of the key.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Route {
     /// What the provider is called.
     pub provider: String,
@@ -32,6 +32,24 @@ pub struct Route {
     pub price: Option<Price>,
     /// How long it is waited for.
     pub patience: Patience,
+}
+
+/// Shows no address: it may hold a password.
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Route")
+            .field("provider", &self.provider)
+            .field("model", &self.model)
+            .field("dialect", &self.dialect)
+            .field("key", &self.key)
+            .field("headers", &self.headers)
+            .field("tool_mode", &self.tool_mode)
+            .field("context_window", &self.context_window)
+            .field("max_tokens", &self.max_tokens)
+            .field("price", &self.price)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Headers by name. Printed, they show their names alone: a value may be meant for nobody else.

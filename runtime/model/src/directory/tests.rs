@@ -186,3 +186,14 @@ fn a_child_without_a_model_of_its_own_speaks_to_its_parents() {
     assert_eq!(directory.choose(ModelName::parse("inherit").as_ref(), &parent.target).target, parent.target);
     assert_ne!(directory.choose(ModelName::parse("mycorp:big").as_ref(), &parent.target).target, parent.target);
 }
+
+/// SEC-03
+#[test]
+fn a_directory_that_is_printed_shows_no_address() {
+    let mut directory = Directory::default();
+    let base_url = Some("http://me:canary@127.0.0.1/?key=canary".to_owned());
+    directory.providers.insert("mine".to_owned(), ProviderSettings { base_url, ..ProviderSettings::default() });
+    let target = directory.find(&ModelName::parse("mine:m").unwrap(), Asker::Person).unwrap();
+    let printed = format!("{directory:?} {target:?}");
+    assert!(printed.contains("mine") && !printed.contains("canary"), "{printed}");
+}
