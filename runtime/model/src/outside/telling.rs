@@ -22,8 +22,10 @@ enum Said {
     Paragraph,
 }
 
-/// How many calls may be open at once. A program chooses the number, we pay for the memory.
+/// How many calls may be open at once, and how long their names and tools may be. A program chooses both, we
+/// pay for the memory.
 const OPEN: usize = 1000;
+const NAME: usize = 256;
 
 impl<'a> Telling<'a> {
     pub(super) fn to(listener: &'a dyn Listener) -> Self {
@@ -58,7 +60,8 @@ impl<'a> Telling<'a> {
 
     /// It calls a tool of its own. Told twice, a call is one.
     pub(super) fn begin(&mut self, id: &str, tool: &str, input: &Value) {
-        if !self.open.contains_key(id) && self.open.len() < OPEN {
+        let fits = self.open.len() < OPEN && id.len() <= NAME && tool.len() <= NAME;
+        if fits && !self.open.contains_key(id) {
             self.open.insert(id.to_owned(), tool.to_owned());
             self.listener.hear(Part::ForeignCall { id, tool, input });
         }
@@ -79,5 +82,29 @@ impl Drop for Telling<'_> {
             let text = "the program ended before this call did";
             self.listener.hear(Part::ForeignResult { id, tool, worked: false, text });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_of_open_calls_is_bounded() {
+        let heard = Mutex::new(0);
+        let listener = |_: Part<'_>| *heard.lock().unwrap() += 1;
+        let mut telling = Telling::to(&listener);
+        let long = "x".repeat(NAME + 1);
+        for (id, tool) in [(long.as_str(), "Read"), ("1", &long), ("1", "Read"), ("1", "Read")] {
+            telling.begin(id, tool, &Value::Null);
+        }
+        telling.end(&long, true, "");
+        assert_eq!((telling.open.len(), *heard.lock().unwrap()), (1, 1));
+        (0..2 * OPEN).for_each(|id| telling.begin(&id.to_string(), "Read", &Value::Null));
+        assert_eq!(telling.open.len(), OPEN);
+        drop(telling);
+        assert_eq!(*heard.lock().unwrap(), 2 * OPEN);
     }
 }

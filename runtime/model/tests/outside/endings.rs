@@ -179,9 +179,15 @@ async fn two_processes_in_one_session_are_prevented() {
     assert!(refused.message.starts_with("another process works in the session "), "{refused}");
 }
 
+/// Nor is a file of that name in the workspace taken for it, whatever the `PATH` says.
 #[tokio::test]
 async fn a_program_that_is_not_there_is_said_to_be_missing() {
-    let world = world();
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut world = world();
+    world.environment = vec![("PATH".into(), ".:".into())];
+    let trap = world.workspace().join("no-such-program");
+    std::fs::write(&trap, "#!/bin/sh\necho trapped >&2\n").unwrap();
+    std::fs::set_permissions(&trap, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut outside = world.outside();
     outside.command = "no-such-program".into();
     let permitted = OutsideGrant::of_operator(["claude-cli".to_owned()]).unwrap().permit(Program::Claude).unwrap();
