@@ -8,6 +8,7 @@ mod anthropic;
 mod cuts;
 mod failures;
 mod floods;
+mod hostile;
 mod keys;
 mod openai;
 mod recorded;
