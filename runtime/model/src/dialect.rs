@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::Connection;
 
 pub(crate) use anthropic::Anthropic;
-pub(crate) use chat::Chat;
+pub(crate) use chat::{Chat, effort};
 pub(crate) use complaint::complaint;
 pub(crate) use input::call_input;
 pub(crate) use names::Names;

@@ -5,7 +5,7 @@
 //! waits, and so only on this machine.
 
 mod callback;
-mod message;
+mod instant;
 
 use std::{
     fmt,
@@ -105,7 +105,7 @@ impl External {
             "message": {
                 "type": "user",
                 "text": asked(transcript),
-                "createdAt": message::instant(SystemTime::now()),
+                "createdAt": instant::written(SystemTime::now()),
             },
         });
         let (answer, sent) = (callback.answer(), self.send(body.to_string()));
@@ -129,8 +129,7 @@ impl External {
                 true => (ProviderFailure::TimedOut, "was not accepted within 5 s"),
                 false => (ProviderFailure::Unreachable, "could not be sent"),
             };
-            // The address may hold a key, so it is not named.
-            Fault { kind, message: format!("the message {what}: {}", message::cause(&error.without_url())) }
+            Fault { kind, message: format!("the message {what}: {}", wire::chain(&error)) }
         })?;
         let status = response.status();
         match status.is_success() {

@@ -1,7 +1,8 @@
 //! How models are spoken to: one implementation of [`Provider`] per kind of model.
 //!
 //! [`connect`] speaks to a hosted or local server in one of three dialects; [`Offline`] is there without
-//! a key, a network or a configuration; [`Scripted`] replays what a file says.
+//! a key, a network or a configuration; [`Scripted`] replays what a file says. [`CliAgent`] and [`External`]
+//! speak to agents outside of the sandbox, where an operator lets them.
 
 mod connection;
 mod dialect;

@@ -35,7 +35,7 @@ const STEPS: usize = 5;
 pub struct Offline;
 
 impl Offline {
-    /// What [`connect`](crate::connect) knows it by.
+    /// What it is known by.
     pub const NAME: &str = "offline";
 }
 

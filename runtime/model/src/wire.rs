@@ -23,6 +23,7 @@ use tokio::time::Instant;
 use crate::Connection;
 use crate::dialect::Speak;
 
+pub(crate) use exchange::chain;
 pub use probe::Probed;
 pub(crate) use probe::probe;
 pub(crate) use refusal::is_too_long;

@@ -68,8 +68,8 @@ fn settings(prompt: &Prompt<'_>, connection: &Connection) -> Map<String, Value> 
     body
 }
 
-/// The word for how long the model thinks.
-pub(super) fn effort(effort: ReasoningEffort) -> Option<&'static str> {
+/// The word for how long the model thinks, which servers and programs share.
+pub(crate) fn effort(effort: ReasoningEffort) -> Option<&'static str> {
     match effort {
         ReasoningEffort::Low => Some("low"),
         ReasoningEffort::Medium => Some("medium"),

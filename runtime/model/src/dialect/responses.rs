@@ -9,9 +9,9 @@ use palisade_agent::{Kept, Prompt, ToolCall, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use self::reader::ResponsesReader;
-use super::chat::{arguments, call_id, effort, outcome};
+use super::chat::{arguments, call_id, outcome};
 use super::schema::{answer_format, parameters};
-use super::{Names, Reader, Said, Speak, Turn, turns};
+use super::{Names, Reader, Said, Speak, Turn, effort, turns};
 use crate::Connection;
 
 /// Responses.

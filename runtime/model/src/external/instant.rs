@@ -1,12 +1,9 @@
-//! What is written into a message, and what is read from an error.
+//! A point in time, as it is written into a message.
 
-use std::{
-    error::Error,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A point in time as JavaScript writes it: `2026-01-31T12:00:00.000Z`.
-pub(super) fn instant(time: SystemTime) -> String {
+pub(super) fn written(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
     let (year, month, day) = date(days);
@@ -27,15 +24,6 @@ fn date(days: u64) -> (u64, u64, u64) {
     (era * 400 + year + later, month, day)
 }
 
-/// The innermost reason: the outer ones only say that something went wrong.
-pub(super) fn cause(error: &dyn Error) -> String {
-    let mut innermost = error;
-    while let Some(inner) = innermost.source() {
-        innermost = inner;
-    }
-    innermost.to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -46,7 +34,7 @@ mod tests {
     fn instants_are_written_as_dates() {
         let check = |seconds, millis, expected: &str| {
             let time = UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_millis(millis);
-            assert_eq!(instant(time), expected);
+            assert_eq!(written(time), expected);
         };
         check(0, 0, "1970-01-01T00:00:00.000Z");
         check(951_782_399, 999, "2000-02-28T23:59:59.999Z");

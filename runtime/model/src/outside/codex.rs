@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::{
     fault::{fault, told},
-    program::{Asked, Events, Finished, Sitting, effort},
+    program::{Asked, Events, Finished, Sitting},
     telling::Telling,
 };
-use crate::dialect::{Fault, Progress};
+use crate::dialect::{Fault, Progress, effort};
 
 /// What is set here, and what would change how it speaks, where it works or which session it is in.
 pub(super) const MANAGED: &[&str] = &[
@@ -55,7 +55,7 @@ pub(super) fn arguments(asked: &Asked<'_>, extra: &[String]) -> Vec<String> {
         |setting: &str, value: &str| arguments.extend(["-c".to_owned(), format!("{setting}={}", toml(value))]);
     // Nobody can answer, so what would need an approval is refused.
     set("approval_policy", "never");
-    if let Some(effort) = effort(asked.effort) {
+    if let Some(effort) = asked.effort.and_then(effort) {
         set("model_reasoning_effort", effort);
     }
     if !asked.instructions.is_empty() {

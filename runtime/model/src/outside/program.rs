@@ -4,7 +4,7 @@ use palisade_agent::{ProviderFailure, ReasoningEffort, ReplyEnd, Usage};
 use serde_json::Value;
 
 use super::{SessionId, claude, codex, fault::fault, pi, telling::Telling};
-use crate::dialect::{Fault, Progress};
+use crate::dialect::{Fault, Progress, effort};
 
 /// A program that is an agent of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Asked<'_> {
         let said = [
             (session, Some(name.as_str())),
             ("--model", self.model),
-            (think, effort(self.effort)),
+            (think, self.effort.and_then(effort)),
             ("--append-system-prompt", Some(self.instructions).filter(|text| !text.is_empty())),
         ];
         let said = said.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?.to_owned()]));
@@ -153,15 +153,5 @@ impl Sitting {
         match self {
             Self::New(session) | Self::Resumed(session) => session,
         }
-    }
-}
-
-/// The words for how long to think, which all programs share.
-pub(super) fn effort(effort: Option<ReasoningEffort>) -> Option<&'static str> {
-    match effort? {
-        ReasoningEffort::Low => Some("low"),
-        ReasoningEffort::Medium => Some("medium"),
-        ReasoningEffort::High => Some("high"),
-        ReasoningEffort::Inherit => None,
     }
 }

@@ -70,7 +70,7 @@ impl<'a> Telling<'a> {
     /// Such a call is over. One that never began is not told of.
     pub(super) fn end(&mut self, id: &str, worked: bool, text: &str) {
         if let Some(tool) = self.open.remove(id) {
-            self.listener.hear(Part::ForeignResult { id, tool: &tool, worked, text: text });
+            self.listener.hear(Part::ForeignResult { id, tool: &tool, worked, text });
         }
     }
 }

@@ -183,7 +183,7 @@ impl Failed {
 
 /// What an error says and what was behind it. Its own words only repeat the address, which may hold a
 /// password.
-pub(super) fn chain(error: &reqwest::Error) -> String {
+pub(crate) fn chain(error: &reqwest::Error) -> String {
     let mut words = Vec::new();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 
-use super::{ConnectError, address, client, exchange::chain, headers};
+use super::{ConnectError, address, chain, client, headers};
 use crate::{Connection, Dialect, dialect::Speak};
 
 /// What a provider says when it is asked for the list of its models.
