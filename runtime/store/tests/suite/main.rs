@@ -2,4 +2,5 @@
 
 mod cluster;
 mod conformance;
+mod machine;
 mod said;

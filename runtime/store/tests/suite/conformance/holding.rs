@@ -117,7 +117,7 @@ pub(super) async fn many_write_at_once_and_nothing_is_lost(store: &dyn Store) {
                     store.record(&lease, &batch(vec![user("more"), user("and more")])).await.unwrap();
                     store.end(&lease, &answered(1)).await.unwrap();
                 }
-                Err(StoreError::Busy { .. }) => tokio::task::yield_now().await,
+                Err(StoreError::Busy { .. }) => tokio::time::sleep(Duration::from_millis(2)).await,
                 Err(error) => panic!("{error}"),
             }
         }
