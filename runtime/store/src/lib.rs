@@ -4,6 +4,7 @@
 //! or the memory of this process. Whichever it is behaves the same; one suite of tests holds for all three.
 
 mod clock;
+pub mod export;
 mod memory;
 mod owner;
 mod postgres;

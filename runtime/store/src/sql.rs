@@ -19,7 +19,7 @@ use palisade_agent::StoreError;
 
 pub(crate) use fault::{Fault, is_disconnection};
 pub(crate) use link::{Link, Row, Value, values};
-pub(crate) use schema::{Dialect, KNOWN, migrate, version};
+pub(crate) use schema::{Dialect, KNOWN, check_shape, migrate, save_shape, version};
 
 /// A store in a database.
 #[derive(Debug)]

@@ -11,18 +11,23 @@ use std::{
 
 use async_trait::async_trait;
 use palisade_agent::StoreError;
-use sqlx::{Connection, SqliteConnection, SqlitePool, sqlite::SqlitePoolOptions};
+use sqlx::{
+    Connection, SqliteConnection, SqlitePool,
+    sqlite::{SqliteConnectOptions, SqlitePoolOptions},
+};
 use tokio::sync::Mutex;
 
 use crate::{
     Clock, Sql,
-    sql::{Dialect, Fault, Link, Place, Work, migrate, passing, values, version},
+    sql::{Dialect, Fault, KNOWN, Link, Place, Work, check_shape, migrate, passing, save_shape, version},
 };
 
 /// How long somebody waits for others to have written.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How many may read at the same time.
 const READERS: u32 = 4;
+/// The most pages that a database of SQLite can have.
+const PAGES: i64 = 4_294_967_294;
 /// Up to this size in bytes a database is looked through when it is opened: a few milliseconds. Damage in a
 /// larger one is found when what is damaged is used.
 const LOOKED_THROUGH: u64 = 4 * 1024 * 1024;
@@ -33,9 +38,53 @@ pub type Sqlite = Sql<Connections>;
 /// The connections to a file.
 #[derive(Debug)]
 pub struct Connections {
-    writer: Mutex<SqliteConnection>,
+    writer: Mutex<Writer>,
     readers: SqlitePool,
     clock: Clock,
+}
+
+/// The connection that writes.
+#[derive(Debug)]
+struct Writer {
+    options: SqliteConnectOptions,
+    /// How many pages the database may have.
+    pages: i64,
+    connection: Option<SqliteConnection>,
+}
+
+impl Writer {
+    /// The connection, made anew if the last one failed.
+    async fn connection(&mut self) -> Result<&mut SqliteConnection, StoreError> {
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => settings::connect(&self.options).await?,
+        };
+        let connection = self.connection.insert(connection);
+        Ok(connection)
+    }
+
+    /// Tells the connection how many pages the database may have.
+    async fn limit(&mut self) -> Result<(), StoreError> {
+        let sql = format!("PRAGMA max_page_count = {}", self.pages);
+        Link::sqlite(self.connection().await?, 0).assembled(sql, &[]).await?;
+        Ok(())
+    }
+
+    /// Does some work in a transaction.
+    async fn work<W: Work>(&mut self, work: &W, now: i64) -> Result<W::Made, Fault> {
+        if self.connection.is_none() {
+            self.limit().await?;
+        }
+        let instants = work.instants();
+        // Whatever ends this before the commit, also that nobody waits for it any more, takes all of it back.
+        let mut transaction = self.connection().await?.begin_with("BEGIN IMMEDIATE").await?;
+        passing(instants.begin);
+        let made = work.run(&mut Link::sqlite(&mut transaction, now)).await?;
+        passing(instants.before_commit);
+        transaction.commit().await?;
+        passing(instants.after_commit);
+        Ok(made)
+    }
 }
 
 impl Sqlite {
@@ -53,33 +102,37 @@ impl Sqlite {
         if !found.map_err(|_| StoreError::Unavailable("its file could not be looked at".to_owned()))?? {
             make(&path).await?;
         }
-        let options = settings::options(&path).create_if_missing(false);
-        let mut writer = settings::connect(&options).await?;
+        let writing = settings::options(&path).create_if_missing(false);
+        let reading = writing.clone().pragma("query_only", "ON");
+        let mut writer = settings::connect(&writing).await?;
         look_through(&mut writer, &path).await?;
         bring_up_to_date(&mut writer).await?;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .acquire_timeout(PATIENCE)
             .after_connect(|connection, _| Box::pin(settings::check(connection)))
-            .connect_lazy_with(options.pragma("query_only", "ON"));
+            .connect_lazy_with(reading);
+        let writer = Writer { options: writing, pages: PAGES, connection: Some(writer) };
         Ok(Self { place: Connections { writer: Mutex::new(writer), readers, clock } })
     }
 
     /// Closes it. Dropping it is as good for what is stored, and leaves more to the next start.
     pub async fn close(self) -> Result<(), StoreError> {
         self.place.readers.close().await;
-        self.place.writer.into_inner().close().await.map_err(|error| Fault::from(error).into())
+        match self.place.writer.into_inner().connection {
+            Some(connection) => connection.close().await.map_err(|error| Fault::from(error).into()),
+            None => Ok(()),
+        }
     }
 
     /// Lets the database grow to so many bytes and no further; what does not fit is refused as
     /// [`StoreError::Full`].
     pub async fn limit(&self, bytes: u64) -> Result<(), StoreError> {
         let mut writer = self.place.writer.lock().await;
-        let page = pragma(&mut writer, "PRAGMA page_size").await?.max(1);
-        let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / page;
-        let sql = format!("PRAGMA max_page_count = {}", pages.clamp(1, i64::from(u32::MAX - 1)));
-        Link::sqlite(&mut writer, 0).assembled(sql, &[]).await?;
-        Ok(())
+        let row = Link::sqlite(writer.connection().await?, 0).row("PRAGMA page_size", &[]).await?;
+        let page = row.map_or(Ok(4096), |row| row.number(0))?.max(1);
+        writer.pages = (i64::try_from(bytes).unwrap_or(i64::MAX) / page).clamp(1, PAGES);
+        writer.limit().await
     }
 }
 
@@ -89,15 +142,12 @@ impl Place for Connections {
         let writer = tokio::time::timeout(PATIENCE, self.writer.lock()).await;
         let mut writer =
             writer.map_err(|_| StoreError::Unavailable("others have been writing for too long".to_owned()))?;
-        let instants = work.instants();
-        // Whatever ends this before the commit, also that nobody waits for it any more, takes all of it back.
-        let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await.map_err(Fault::from)?;
-        passing(instants.begin);
-        let made = work.run(&mut Link::sqlite(&mut transaction, self.clock.now())).await?;
-        passing(instants.before_commit);
-        transaction.commit().await.map_err(Fault::from)?;
-        passing(instants.after_commit);
-        Ok(made)
+        let made = writer.work(work, self.clock.now()).await;
+        if matches!(made, Err(Fault::Failed(_))) {
+            // SQLite may have taken the transaction back by itself, and then the connection does not know.
+            writer.connection = None;
+        }
+        Ok(made?)
     }
 
     async fn read<W: Work>(&self, work: &W) -> Result<W::Made, StoreError> {
@@ -123,7 +173,7 @@ async fn look_through(connection: &mut SqliteConnection, path: &Path) -> Result<
     if file::length(path) > LOOKED_THROUGH {
         return Ok(());
     }
-    let row = Link::sqlite(connection, 0).row("PRAGMA quick_check(1)", &[]).await?;
+    let row = Link::sqlite(connection, 0).row("PRAGMA integrity_check(1)", &[]).await?;
     match row.map(|row| row.text(0)).transpose()? {
         Some(word) if word == "ok" => Ok(()),
         _ => Err(StoreError::Corrupt(format!("{} is not in order", path.display()))),
@@ -136,18 +186,11 @@ async fn bring_up_to_date(connection: &mut SqliteConnection) -> Result<(), Store
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(Fault::from)?;
         let mut link = Link::sqlite(&mut transaction, 0);
         let found = version(&mut link, Dialect::Sqlite).await?;
-        if found == crate::sql::KNOWN {
-            return Ok(());
+        if found == KNOWN {
+            return Ok(check_shape(&mut link).await?);
         }
         migrate(&mut link, found).await?;
+        save_shape(&mut link).await?;
         transaction.commit().await.map_err(Fault::from)?;
     }
 }
-
-async fn pragma(connection: &mut SqliteConnection, sql: &'static str) -> Result<i64, StoreError> {
-    let row = Link::sqlite(connection, 0).row(sql, values![]).await?;
-    Ok(row.map_or(Ok(0), |row| row.number(0))?)
-}
-
-#[cfg(test)]
-mod tests;

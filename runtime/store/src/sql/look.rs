@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use palisade_agent::{
-    CallRecord, CallState, Intent, Numbered, RunRecord, RunState, SessionKey, Span, Spending, Usage, UsageQuery,
-    UsageRow,
+    CallRecord, CallState, Intent, Numbered, RunRecord, RunState, SessionKey, Span, Spending, StoreError, Usage,
+    UsageQuery, UsageRow,
 };
 
 use super::{Fault, Link, Row, Value, Work, link::parse, session::Find, values};
@@ -23,20 +23,37 @@ impl Work for Entries<'_> {
     type Made = Vec<Numbered>;
 
     async fn run(&self, link: &mut Link<'_>) -> Result<Vec<Numbered>, Fault> {
-        let limit = u64::try_from(self.limit).unwrap_or(u64::MAX);
+        // One row is asked for at least: it says whether there is such a session.
+        let limit = u64::try_from(self.limit.max(1)).unwrap_or(u64::MAX);
         let rows = link
             .rows(
-                "SELECT number, at, body FROM entries WHERE tenant = $1 AND session = $2 AND number > $3
-                 ORDER BY number LIMIT $4",
+                "SELECT s.entries, e.number, e.at, e.body FROM sessions s LEFT JOIN entries e
+                 ON e.tenant = s.tenant AND e.session = s.id AND e.number > $3
+                 WHERE s.tenant = $1 AND s.id = $2 ORDER BY e.number LIMIT $4",
                 values![&self.key.tenant, &self.key.id, self.after, limit],
             )
             .await?;
-        if rows.is_empty() {
-            Find(self.key).run(link).await?;
+        let count = rows.first().ok_or_else(|| rules::no_session(self.key))?.count(0)?;
+        let mut entries = Vec::new();
+        for (row, number) in rows.iter().zip(self.after.saturating_add(1)..=count) {
+            if row.maybe_number(1)?.is_none_or(|found| u64::try_from(found) != Ok(number)) {
+                return Err(self.missing(number));
+            }
+            entries.push(Numbered { number, at: moment(row.number(2)?)?, entry: row.json(3)? });
         }
-        let numbered =
-            |row: &Row| Ok(Numbered { number: row.count(0)?, at: moment(row.number(1)?)?, entry: row.json(2)? });
-        rows.iter().map(numbered).collect()
+        let expected = count.saturating_sub(self.after).min(limit);
+        if u64::try_from(entries.len()) != Ok(expected) {
+            return Err(self.missing(count));
+        }
+        entries.truncate(self.limit);
+        Ok(entries)
+    }
+}
+
+impl Entries<'_> {
+    /// An entry that should be there and is not found: an index is damaged. Less than there is is never told.
+    fn missing(&self, number: u64) -> Fault {
+        StoreError::Corrupt(format!("entry {number} of session `{}` is missing", self.key.id)).into()
     }
 }
 

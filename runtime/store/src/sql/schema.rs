@@ -144,7 +144,7 @@ pub(crate) async fn version(link: &mut Link<'_>, dialect: Dialect) -> Result<i64
 pub(crate) async fn migrate(link: &mut Link<'_>, version: i64) -> Result<(), Fault> {
     passing("store.migrate.begin");
     if version == 0 {
-        link.run("CREATE TABLE IF NOT EXISTS palisade_version (version BIGINT NOT NULL)", &[]).await?;
+        link.run("CREATE TABLE IF NOT EXISTS palisade_version (version BIGINT NOT NULL, shape TEXT)", &[]).await?;
         link.run("INSERT INTO palisade_version (version) VALUES (0)", &[]).await?;
     }
     let step = usize::try_from(version).ok().and_then(|version| STEPS.get(version)).copied().unwrap_or_default();
@@ -154,4 +154,27 @@ pub(crate) async fn migrate(link: &mut Link<'_>, version: i64) -> Result<(), Fau
     link.run("UPDATE palisade_version SET version = $1", values![version + 1]).await?;
     passing("store.migrate.before_commit");
     Ok(())
+}
+
+/// All tables and indices of SQLite, in one text.
+macro_rules! shape {
+    () => {
+        "(SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name))"
+    };
+}
+
+/// Writes down what the tables of SQLite look like.
+pub(crate) async fn save_shape(link: &mut Link<'_>) -> Result<(), Fault> {
+    link.run(concat!("UPDATE palisade_version SET shape = ", shape!()), &[]).await?;
+    Ok(())
+}
+
+/// Refuses a database of SQLite whose tables do not look as they did. How they look is a text in its file; a byte
+/// of it that is flipped makes another table or index of one, and SQLite would find less in it.
+pub(crate) async fn check_shape(link: &mut Link<'_>) -> Result<(), Fault> {
+    let row = link.row(concat!("SELECT count(*) FROM palisade_version WHERE shape = ", shape!()), &[]).await?;
+    match row.map_or(Ok(0), |row| row.number(0))? {
+        1 => Ok(()),
+        _ => Err(StoreError::Corrupt("its tables are not what they should be".to_owned()).into()),
+    }
 }

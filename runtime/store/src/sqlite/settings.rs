@@ -80,3 +80,27 @@ async fn text(link: &mut Link<'_>, sql: &'static str) -> Result<String, StoreErr
 fn unfit(what: &str, found: &str, expected: &str) -> StoreError {
     StoreError::Unavailable(format!("{what} is {found} and has to be {expected}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// STO-05
+    #[tokio::test]
+    async fn a_connection_that_is_not_set_as_it_has_to_be_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let right = options(&folder.path().join("store.db")).create_if_missing(true);
+        connect(&right).await.unwrap();
+        let wrong = [
+            ("synchronous", right.clone().synchronous(SqliteSynchronous::Normal)),
+            ("foreign_keys", right.clone().foreign_keys(false)),
+            ("trusted_schema", right.clone().pragma("trusted_schema", "ON")),
+            ("busy_timeout", right.clone().busy_timeout(Duration::ZERO)),
+            ("journal_mode", right.clone().journal_mode(SqliteJournalMode::Delete)),
+        ];
+        for (name, options) in wrong {
+            let error = connect(&options).await.map(drop).unwrap_err();
+            assert!(error.to_string().contains(name), "{error}");
+        }
+    }
+}

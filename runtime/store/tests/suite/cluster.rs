@@ -40,7 +40,6 @@ fn cluster() -> Option<&'static Path> {
     CLUSTER.get_or_init(start).as_ref().map(|(folder, _)| folder.as_path())
 }
 
-#[expect(clippy::disallowed_methods, reason = "a server for tests")]
 fn start() -> Option<(PathBuf, Child)> {
     let Some(programs) = programs() else {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "Postgres is not here; install postgresql");

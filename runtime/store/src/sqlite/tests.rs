@@ -1,1 +1,0 @@
-//! Files that are not what they should be.

@@ -1,0 +1,221 @@
+//! Processes that are killed, and processes that want the same. Each is this program again, told what to do by a
+//! word in its environment.
+
+use std::{
+    collections::BTreeSet,
+    io::{BufRead, BufReader, Read},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::Mutex,
+};
+
+use palisade_agent::{Change, Listing, Store, StoreError, at_instants};
+use palisade_store::{INSTANTS, Sqlite, this_process};
+
+use crate::said::{LASTS, answered, batch, key, message, numbers, run, session, user};
+
+/// Starts this program again as somebody who plays `part` with the database at `path`.
+fn start(part: &str, path: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "processes::a_part_in_another_test", "--ignored", "--nocapture"])
+        .env("PALISADE_STORE_PART", part)
+        .env("PALISADE_STORE_PATH", path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The next line that a child says with the mark of this file.
+fn hear(lines: &mut impl BufRead) -> Option<String> {
+    lines.lines().map_while(Result::ok).find_map(|line| line.split_once("said: ").map(|(_, said)| said.to_owned()))
+}
+
+#[tokio::test]
+#[ignore = "it is started by other tests"]
+async fn a_part_in_another_test() {
+    let [part, path] =
+        ["PALISADE_STORE_PART", "PALISADE_STORE_PATH"].map(|name| std::env::var(name).unwrap_or_default());
+    match part.split_once(' ') {
+        None if part == "hold" => hold(Path::new(&path)).await,
+        Some(("claim", run)) => claim(Path::new(&path), run).await,
+        Some(("die", instant)) => {
+            *DIES_AT.lock().unwrap() = INSTANTS.iter().find(|known| **known == instant).copied();
+            at_instants(|instant| {
+                if *DIES_AT.lock().unwrap() == Some(instant) {
+                    Command::new("kill").args(["-9", &std::process::id().to_string()]).status().unwrap();
+                }
+            });
+            do_everything(Path::new(&path), |said| println!("said: {said}")).await;
+        }
+        _ => {}
+    }
+}
+
+static DIES_AT: Mutex<Option<&str>> = Mutex::new(None);
+
+/// Begins a run and waits.
+async fn hold(path: &Path) {
+    let store = Sqlite::open(path).await.unwrap();
+    store.create(session("a", "s")).await.unwrap();
+    let lease = store.begin(run(&key("a", "s"), this_process(), vec![user("hello")])).await.unwrap();
+    println!("said: {}", lease.run);
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+/// Claims a run when it is told to, and says how that went.
+async fn claim(path: &Path, run: &str) {
+    let store = Sqlite::open(path).await.unwrap();
+    println!("said: ready");
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    match store.claim("a", run, this_process(), LASTS).await {
+        Ok(lease) => {
+            store.record(&lease, &batch(vec![user(this_process())])).await.unwrap();
+            println!("said: won");
+        }
+        Err(StoreError::Busy { .. }) => println!("said: busy"),
+        Err(error) => println!("said: {error}"),
+    }
+    // A process that is gone loses what it won.
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+/// STO-12, R3, R7
+#[tokio::test]
+async fn of_two_processes_that_take_over_a_run_one_wins() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let mut holder = start("hold", &path);
+    let run = hear(&mut BufReader::new(holder.stdout.take().unwrap())).unwrap();
+    let store = Sqlite::open(&path).await.unwrap();
+    let busy = store.claim("a", &run, this_process(), LASTS).await;
+    assert!(matches!(busy, Err(StoreError::Busy { .. })), "its process lives: {busy:?}");
+
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    let mut claimers: Vec<_> = (0..2).map(|_| start(&format!("claim {run}"), &path)).collect();
+    let mut voices: Vec<_> =
+        claimers.iter_mut().map(|claimer| BufReader::new(claimer.stdout.take().unwrap())).collect();
+    for voice in &mut voices {
+        assert_eq!(hear(voice).as_deref(), Some("ready"));
+    }
+    for claimer in &mut claimers {
+        use std::io::Write;
+        claimer.stdin.as_mut().unwrap().write_all(b"now\n").unwrap();
+    }
+    // The lease would have lasted for minutes: that its process is gone is known without waiting for that.
+    let mut said: Vec<_> = voices.iter_mut().map(|voice| hear(voice).unwrap()).collect();
+    said.sort();
+    assert_eq!(said, ["busy", "won"]);
+    assert_eq!(numbers(&store, &key("a", "s")).await, [1, 2]);
+    for claimer in &mut claimers {
+        claimer.kill().unwrap();
+        claimer.wait().unwrap();
+    }
+    store.claim("a", &run, this_process(), LASTS).await.unwrap();
+}
+
+/// Does everything that can be done, and tells what was acknowledged.
+async fn do_everything(path: &Path, tell: impl Fn(&str)) {
+    let store = Sqlite::open(path).await.unwrap();
+    let key = key("a", "s");
+    store.create(session("a", "s")).await.unwrap();
+    tell("created");
+    store.change(&key, Change::Name(Some("name".into()))).await.unwrap();
+    tell("renamed");
+    store.enqueue(&message(&key, "m")).await.unwrap();
+    tell("enqueued");
+    let answering = palisade_agent::NewRun { queued: Some("m".into()), ..run(&key, "gone", vec![user("words of m")]) };
+    let lease = store.begin(palisade_agent::NewRun { lasts: std::time::Duration::ZERO, ..answering }).await.unwrap();
+    tell("begun");
+    store.renew(&lease).await.unwrap();
+    let lease = store.claim("a", &lease.run, this_process(), LASTS).await.unwrap();
+    tell("claimed");
+    let mut whole = batch(vec![crate::said::reply("look", &["1"]), crate::said::result("1")]);
+    whole.intents = vec![crate::said::intent("1")];
+    whole.results = vec![("1".into(), palisade_agent::ToolResult::done("done"))];
+    whole.spending = Some(crate::said::spending(3));
+    store.record(&lease, &whole).await.unwrap();
+    tell("recorded");
+    store.end(&lease, &answered(4)).await.unwrap();
+    tell("ended");
+    let record = palisade_agent::AuditRecord {
+        tenant: "a".into(),
+        at: None,
+        session: None,
+        run: None,
+        kind: "denial".into(),
+        detail: serde_json::json!({}),
+    };
+    store.audit(&record).await.unwrap();
+    tell("audited");
+    store.create(session("a", "other")).await.unwrap();
+    store.clear(&self::key("a", "other")).await.unwrap();
+    store.delete(&self::key("a", "other")).await.unwrap();
+    tell("deleted");
+}
+
+/// STO-02
+#[tokio::test]
+async fn every_instant_is_passed() {
+    static PASSED: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+    at_instants(|instant| PASSED.lock().unwrap().extend([instant]));
+    let folder = tempfile::tempdir().unwrap();
+    do_everything(&folder.path().join("store.db"), |_| ()).await;
+    assert_eq!(*PASSED.lock().unwrap(), INSTANTS.iter().copied().collect());
+}
+
+/// STO-02, STO-09, R1, R2: what was acknowledged is there once, and what was not is there whole or not at all.
+#[tokio::test]
+async fn a_process_that_is_killed_at_any_instant_loses_nothing_that_was_acknowledged() {
+    for instant in INSTANTS {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let mut child = start(&format!("die {instant}"), &path);
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let lines: Vec<String> = output.lines().map_while(Result::ok).collect();
+        let said: Vec<&str> = lines.iter().filter_map(|line| line.split_once("said: ").map(|(_, said)| said)).collect();
+        assert!(!child.wait().unwrap().success(), "{instant}: it was not killed");
+        let store = Sqlite::open(&path).await.unwrap();
+        check(&store, &said, instant).await;
+        store.close().await.unwrap();
+        let left = std::fs::read_dir(&folder).unwrap().count();
+        assert!(left <= 3, "{instant}: {left} files");
+    }
+}
+
+async fn check(store: &Sqlite, said: &[&str], instant: &str) {
+    let key = key("a", "s");
+    let was = |word: &str| said.contains(&word);
+    let listing = Listing { tenant: "a".into(), ..Listing::default() };
+    let sessions = store.sessions(&listing).await.unwrap();
+    let Some(session) = sessions.iter().find(|session| session.id == "s") else {
+        assert!(!was("created"), "{instant}");
+        return;
+    };
+    assert!(!was("renamed") || session.name.as_deref() == Some("name"), "{instant}");
+    let entries = numbers(store, &key).await;
+    assert_eq!(entries, (1..=session.entries).collect::<Vec<_>>(), "{instant}");
+    assert!(matches!(entries.len(), 0 | 1 | 3), "{instant}: half a batch");
+    assert!(!was("begun") || !entries.is_empty(), "{instant}");
+    assert!(!was("recorded") || entries.len() == 3, "{instant}");
+    // A message waits, or it was said; it is never both and never neither.
+    let waits = store.next_queued(&key).await.unwrap().is_some();
+    assert!(!(waits && !entries.is_empty()), "{instant}");
+    assert!(!was("enqueued") || waits || !entries.is_empty(), "{instant}");
+    if let Some(last) = store.last_run(&key).await.unwrap() {
+        let calls = store.calls("a", &last.id).await.unwrap();
+        assert_eq!(calls.len(), usize::from(entries.len() == 3), "{instant}");
+        let is_over = matches!(last.state, palisade_agent::RunState::Ended { .. });
+        assert!(!was("ended") || is_over, "{instant}");
+        if !is_over {
+            // Whoever held it is gone, so it goes on.
+            let lease = store.claim("a", &last.id, this_process(), LASTS).await.unwrap();
+            store.record(&lease, &batch(vec![user("on")])).await.unwrap();
+        }
+    }
+    let audits = store.audits("a", None, 9).await.unwrap().len();
+    assert!(audits <= 1 && (!was("audited") || audits == 1), "{instant}");
+    assert!(!was("deleted") || sessions.len() == 1, "{instant}");
+}
