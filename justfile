@@ -14,7 +14,7 @@ run *ARGS: _palisade
     @{{palisade}} run "$@"
 
 # Every test: unit, hostile guests, command line
-test: _target _nextest _aimock
+test: _target _nextest _aimock _postgres
     cargo nextest run --workspace --no-fail-fast
     cargo test --workspace --doc --quiet
 
@@ -84,6 +84,22 @@ _aimock VERSION="1.43.0":
     grep -qs '"version": "{{VERSION}}"' target/aimock/node_modules/@copilotkit/aimock/package.json && exit
     npm install --prefix target/aimock --no-save --no-audit --no-fund --loglevel error @copilotkit/aimock@{{VERSION}} && exit
     echo "SKIPPED: npm is not here or cannot fetch, so the dialects are not tested against @copilotkit/aimock" >&2
+    [ "${CI:-}" != true ]
+
+# A real Postgres for the tests of the store, which start one of their own below a temporary folder
+_postgres:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    found() { command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
+    found && exit
+    # The package starts a server by itself, which nobody here wants.
+    if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+        mkdir -p /etc/postgresql-common
+        [ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf
+        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null || true
+    fi
+    found && exit
+    echo "SKIPPED: Postgres is not here and cannot be installed, so the store is not tested against it; install postgresql" >&2
     [ "${CI:-}" != true ]
 
 _checkers:

@@ -69,6 +69,7 @@ fn crates_depend_on_each_other_only_as_drawn() {
         ("sandbox", &["palisade-grants"]),
         ("agent", &["palisade-grants"]),
         ("model", &["palisade-agent"]),
+        ("store", &["palisade-agent"]),
         ("catalog", &["palisade-agent", "palisade-grants", "palisade-sandbox", "palisade-guest-build"]),
         ("cli", &["palisade-agent", "palisade-catalog", "palisade-grants", "palisade-model", "palisade-sandbox"]),
         ("build", &["palisade-sandbox"]),

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How long somebody waits for a connection, and for the server to come back.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How many connections there are at most.
 const CONNECTIONS: u32 = 16;
 /// How often work is done again that others were in the way of.
@@ -59,13 +59,15 @@ impl Postgres {
             ])
             // Statements carry what people say.
             .disable_statement_logging();
+        // A server that is not there is told at once; one that goes away later is waited for.
+        let mut first = options.connect().await.map_err(Fault::from)?;
+        checked(&mut first).await?;
+        first.close().await.map_err(Fault::from)?;
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(PATIENCE)
             .after_connect(|connection, _| Box::pin(check(connection)))
-            .connect_with(options)
-            .await
-            .map_err(Fault::from)?;
+            .connect_lazy_with(options);
         bring_up_to_date(&pool).await?;
         Ok(Self { place: Pool { pool, clock } })
     }
