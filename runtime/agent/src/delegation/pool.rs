@@ -74,6 +74,9 @@ impl Pool {
         Self { table: Mutex::new(Table::default()), most }
     }
 
+    /// The bytes of an entry, without the ids and hashes it points to.
+    pub const ENTRY: usize = size_of::<Kept>();
+
     /// Takes a waiting agent with this key, if there is one, and gives its session.
     pub fn reserve(&self, key: &PoolKey) -> Option<String> {
         let mut table = self.lock();

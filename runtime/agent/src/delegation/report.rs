@@ -37,8 +37,7 @@ impl Report {
     /// The report of work that ended like this, with what was said and done in it.
     pub(super) fn of(order: &Order, ending: Ending, answer: &str, entries: &[Entry]) -> Self {
         let failure = failure(order, &ending);
-        let is_empty = answer.trim().is_empty() || answer.trim_start().starts_with(INTERRUPTED);
-        let answer = match (is_empty, &failure) {
+        let answer = match (is_wordless(answer), &failure) {
             (false, _) => answer.to_owned(),
             (true, None) => last_words(entries).unwrap_or(WORDLESS).to_owned(),
             (true, Some(_)) => last_words(entries).unwrap_or_default().to_owned(),
@@ -144,9 +143,14 @@ fn failure(order: &Order, ending: &Ending) -> Option<String> {
     }
 }
 
+fn is_wordless(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || text.starts_with(INTERRUPTED)
+}
+
 fn last_words(entries: &[Entry]) -> Option<&str> {
     entries.iter().rev().find_map(|entry| match entry {
-        Entry::Reply { text, .. } => Some(text.trim()).filter(|text| !text.is_empty()),
+        Entry::Reply { text, .. } => Some(text.trim()).filter(|text| !is_wordless(text)),
         _ => None,
     })
 }

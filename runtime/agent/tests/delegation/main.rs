@@ -1,0 +1,13 @@
+//! Agents that ask agents, through the tools they have for it, with a crew and models made for the tests.
+
+mod ask;
+mod background;
+mod events;
+mod messages;
+mod parallel;
+mod pool;
+mod queue;
+mod rights;
+mod stage;
+mod task;
+mod trouble;
