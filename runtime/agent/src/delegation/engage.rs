@@ -12,7 +12,8 @@ use super::{
     refusal::Refusal,
 };
 use crate::{
-    Account, AuditRecord, Budget, Ceiling, NewSession, Queued, Recruit, Seat, Session, SessionKey, SessionOrigin, Spent,
+    Account, AuditRecord, Budget, Ceiling, FailureKind, NewSession, Queued, Recruit, Seat, Session, SessionKey,
+    SessionOrigin, Spent,
 };
 
 /// The longest name of an agent.
@@ -157,6 +158,14 @@ impl Delegation {
             "run": run,
         });
         self.audit(&order.key(), "spawn", detail).await;
+    }
+
+    /// Writes down that an agent was refused, if it was not only the form of the request.
+    pub(super) async fn audit_refusal(&self, place: &Place, tool: &str, refusal: &Refusal) {
+        if let (Ok(seat), FailureKind::Denied) = (place.seat(), refusal.kind) {
+            let detail = json!({ "tool": tool, "code": refusal.code, "why": refusal.text, "chain": seat.chain });
+            self.audit(&seat.session, "refused", detail).await;
+        }
     }
 
     /// Writes something down that somebody may want to look into later. A store that cannot, fails the run soon.

@@ -50,6 +50,13 @@ impl Place {
         let _first = self.slot.set(slot);
     }
 
+    /// Its run is over. Work that it has started in the background may go on, and needs the place it took.
+    pub(super) fn leave(&self) {
+        if let Some(slot) = self.slot.get() {
+            slot.give_up();
+        }
+    }
+
     /// Its seat.
     pub(super) fn seat(&self) -> Result<&Arc<Seat>, Refusal> {
         self.seat.get().ok_or_else(Refusal::over)
@@ -75,13 +82,14 @@ pub(super) struct Slot {
 struct Held {
     admitted: Option<Admitted>,
     waiting: u32,
+    over: bool,
 }
 
 impl Slot {
     /// Waits until one more agent of the tree may work.
     pub(super) async fn free(account: &Account, most: u32) -> Self {
         let admitted = Some(account.admitted(most).await);
-        Self { account: account.clone(), most, held: Mutex::new(Held { admitted, waiting: 0 }) }
+        Self { account: account.clone(), most, held: Mutex::new(Held { admitted, waiting: 0, over: false }) }
     }
 
     async fn lend<T>(&self, wait: impl Future<Output = T>) -> T {
@@ -99,14 +107,20 @@ impl Slot {
         {
             let mut held = self.lock();
             held.waiting = held.waiting.saturating_sub(1);
-            if held.waiting > 0 || held.admitted.is_some() {
+            if held.over || held.waiting > 0 || held.admitted.is_some() {
                 return;
             }
         }
         let admitted = self.account.admitted(self.most).await;
         let mut held = self.lock();
         // Another call of the same agent may have begun to wait.
-        held.admitted = (held.waiting == 0).then_some(admitted);
+        held.admitted = (held.waiting == 0 && !held.over).then_some(admitted);
+    }
+
+    fn give_up(&self) {
+        let mut held = self.lock();
+        held.over = true;
+        held.admitted = None;
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {

@@ -32,8 +32,18 @@ impl Refusal {
         Self { code: "tool_aborted", kind: FailureKind::Cancelled, text }
     }
 
+    /// As `task` and its kin say it.
+    pub(super) fn as_envelope(&self) -> ToolResult {
+        let error_type = match self.kind {
+            FailureKind::InvalidInput => "validation_error",
+            _ => self.code,
+        };
+        let text = serde_json::json!({ "success": false, "error": self.text, "error_type": error_type });
+        ToolResult::failed(self.kind, text.to_string())
+    }
+
     /// As the tools `agents_*` say it.
-    pub(super) fn result(&self) -> ToolResult {
+    pub(super) fn as_coded(&self) -> ToolResult {
         let text = serde_json::json!({ "error": { "code": self.code, "message": self.text } });
         ToolResult::failed(self.kind, text.to_string())
     }

@@ -71,15 +71,23 @@ impl Tool for Bound {
     async fn call(&self, input: &str, progress: &Progress) -> ToolResult {
         let (hub, place, call) = (&self.hub, &self.place, progress.call());
         let answer = match self.kind {
-            Kind::Task => return task::call(hub, place, input, call).await,
-            Kind::Parallel => return parallel::call(hub, place, input, call).await,
+            Kind::Task => task::call(hub, place, input, call).await,
+            Kind::Parallel => parallel::call(hub, place, input, call).await,
             Kind::Message => message::call(hub, place, input, call).await,
             Kind::List => list::call(hub, place, input),
-            Kind::Ask => return ask::call(hub, place, input, call).await,
+            Kind::Ask => ask::call(hub, place, input, call).await,
             Kind::Cancel => background::cancel(hub, place, input).await,
-            Kind::Result => return background::result(hub, place, input).await,
+            Kind::Result => background::result(hub, place, input).await,
         };
-        answer.unwrap_or_else(|refusal| refusal.result())
+        let refusal = match answer {
+            Ok(result) => return result,
+            Err(refusal) => refusal,
+        };
+        hub.audit_refusal(place, self.kind.name(), &refusal).await;
+        match self.kind {
+            Kind::Message | Kind::List => refusal.as_coded(),
+            Kind::Task | Kind::Parallel | Kind::Ask | Kind::Cancel | Kind::Result => refusal.as_envelope(),
+        }
     }
 }
 

@@ -125,6 +125,7 @@ impl Delegation {
                 Err(StoreError::Busy { .. }) if *when_busy == WhenBusy::Queue => {
                     let message = order.queued(&self.owner);
                     self.store.enqueue(&message).await?;
+                    self.active.leave(&order.task);
                     *stage.waited.lock().unwrap_or_else(PoisonError::into_inner) = true;
                     stage.begin(Ok(Begun::Queued));
                     message.id
@@ -191,7 +192,7 @@ impl Delegation {
                 biased;
                 () = cancellation.cancelled() => {}
                 () = tokio::time::sleep_until(order.account.deadline()) => {}
-                slot = Slot::free(&order.account, self.limits.live) => place.admit(slot),
+                slot = Slot::free(&order.account, self.limits.live.max(1)) => place.admit(slot),
             }
             let (agent, cancellation) = (&order.recruit.agent, cancellation.clone());
             let provider = equipment.provider.as_ref();
@@ -203,6 +204,7 @@ impl Delegation {
                 None => run,
             };
             let outcome = run.resume().await;
+            place.leave();
             (outcome, run.usage(), run.into_transcript())
         };
         tokio::pin!(work);

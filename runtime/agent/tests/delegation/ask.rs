@@ -60,10 +60,8 @@ async fn an_agent_at_work_is_not_asked() {
     stage.with("general", remembers);
     let first = stage.ask("task", json!({ "prompt": "one" })).await;
     stage.with("general", |heard| late(200, echo(heard)));
-    let (one, other) = tokio::join!(
-        stage.ask("agent_ask", again(&first, "two")),
-        stage.ask("agent_ask", again(&first, "three")),
-    );
+    let (one, other) =
+        tokio::join!(stage.ask("agent_ask", again(&first, "two")), stage.ask("agent_ask", again(&first, "three")),);
     let busy = [&one, &other].iter().filter(|shown| shown["error_type"] == "agent_busy").count();
     assert_eq!(busy, 1, "{one} {other}");
     assert_eq!(stage.ask("agent_ask", again(&first, "four")).await["success"], true);

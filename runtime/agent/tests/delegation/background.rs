@@ -102,3 +102,18 @@ async fn only_so_much_goes_on_in_the_background() {
     assert_eq!(third["error_type"], "task_limit_exceeded");
     assert!(third["error"].as_str().unwrap().contains("wait for one"));
 }
+
+/// Work in the background begins also when the one that started it took the only place.
+#[tokio::test]
+async fn one_that_is_done_makes_room_for_what_it_started() {
+    let limits = DelegationLimits { live: 1, ..DelegationLimits::default() };
+    let stage = Stage::set(Setting { limits, ..Setting::default() }).await;
+    stage.with("starter", |heard| match heard.result() {
+        None => Act::Call("task", json!({ "prompt": "Look.", "background": true })),
+        Some(result) => say(json_of(result)["session_id"].as_str().unwrap()),
+    });
+    stage.with("general", echo);
+    let shown = stage.ask("task", json!({ "prompt": "x", "agent": "starter" })).await;
+    tokio::time::timeout(Duration::from_secs(5), stage.hub.settled()).await.unwrap();
+    assert_eq!(stage.entries(shown["result"].as_str().unwrap()).await.len(), 2);
+}

@@ -88,7 +88,9 @@ async fn those_who_wait_take_no_place() {
     let limits = DelegationLimits { live: 2, ..DelegationLimits::default() };
     let stage = Stage::set(Setting { limits, ..Setting::default() }).await;
     stage.with("middle", |heard| match heard.result() {
-        None => Act::Call("parallel_task", json!({ "tasks": [{ "prompt": "a" }, { "prompt": "b" }, { "prompt": "c" }] })),
+        None => {
+            Act::Call("parallel_task", json!({ "tasks": [{ "prompt": "a" }, { "prompt": "b" }, { "prompt": "c" }] }))
+        }
         Some(result) => say(json_of(result)["succeeded"].to_string()),
     });
     stage.with("general", |heard| late(10, echo(heard)));

@@ -149,11 +149,8 @@ fn an_idle_agent_costs_less_than_a_kibibyte() {
     let pool = Pool::of(10_000);
     let text = |length: usize| -> Box<str> { "x".repeat(length).into() };
     // A hash in full, two UUIDs, a tenant and a plugin.
-    let key = |number: usize| PoolKey {
-        fingerprint: format!("{number:064}").into(),
-        tenant: text(36),
-        parent: text(36),
-    };
+    let key =
+        |number: usize| PoolKey { fingerprint: format!("{number:064}").into(), tenant: text(36), parent: text(36) };
     for number in 0..10_000 {
         let session = format!("{number:036}");
         pool.adopt(key(number), Some(&text(32)), &session);

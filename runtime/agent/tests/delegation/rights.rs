@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use palisade_agent::{Agent, Budget, CallLimits, Ceiling, DelegationLimits, RunLimits};
+use palisade_agent::{Agent, Budget, CallLimits, Ceiling, DelegationLimits, RunLimits, Store};
 use palisade_grants::{Access, Capability, FilesGrant, Grants, Policy, Rule};
 use proptest::prelude::*;
 use serde_json::json;
@@ -57,9 +57,14 @@ async fn only_agents_that_were_granted_are_asked() {
     for name in ["explore", "explorer", "Explore", "team-a", "team", "general"] {
         stage.with(name, echo);
     }
-    for (name, allowed) in
-        [("explore", true), ("team-a", true), ("explorer", false), ("Explore", false), ("team", false), ("general", false)]
-    {
+    for (name, allowed) in [
+        ("explore", true),
+        ("team-a", true),
+        ("explorer", false),
+        ("Explore", false),
+        ("team", false),
+        ("general", false),
+    ] {
         for (tool, input) in [
             ("task", json!({ "prompt": "x", "agent": name })),
             ("agents_message", json!({ "agentId": name, "content": "x" })),
@@ -68,6 +73,8 @@ async fn only_agents_that_were_granted_are_asked() {
             assert_eq!(stage.call(tool, input).await.is_done(), allowed, "{tool} {name}");
         }
     }
+    let audits = stage.store.audits(super::stage::TENANT, Some(&stage.seat.session.id), 99).await.unwrap();
+    assert_eq!(audits.iter().filter(|record| record.kind == "refused").count(), 4 * 3);
 }
 
 /// DEL-12: a rule about agents holds for every way to ask one.
@@ -99,7 +106,8 @@ async fn depth_is_not_won_back_by_messages_or_new_sessions() {
     let budget = Budget { depth: 3, ..Budget::default() };
     let stage = Stage::set(Setting { limits, budget, ..Setting::default() }).await;
     // Each asks the next in another way, as deep as it can.
-    for (name, tool, next) in [("a", "task", "b"), ("b", "agents_message", "c"), ("c", "task", "d"), ("d", "task", "a")] {
+    for (name, tool, next) in [("a", "task", "b"), ("b", "agents_message", "c"), ("c", "task", "d"), ("d", "task", "a")]
+    {
         stage.with(name, move |heard| match heard.result() {
             None => Act::Call(
                 tool,

@@ -9,10 +9,9 @@ use std::{
 
 use async_trait::async_trait;
 use palisade_agent::{
-    Account, Agent, Budget, Cancellation, Canceller, Ceiling, Crew, Delegation, DelegationLimits, Entry, Equipment,
-    Event, Listener, NewSession, Peer, Progress, Prompt, Provider, ProviderError, ProviderFailure, Recruit,
-    RecruitError, Reply, Seat, Session, SessionKey, Store, Surroundings, Tool, ToolCall, ToolResult, Toolbox, Usage,
-    cancellation,
+    Account, Agent, Budget, Canceller, Ceiling, Crew, Delegation, DelegationLimits, Entry, Equipment, Event, Listener,
+    NewSession, Peer, Progress, Prompt, Provider, ProviderError, ProviderFailure, Recruit, RecruitError, Reply, Seat,
+    Session, SessionKey, Store, Surroundings, Tool, ToolCall, ToolResult, Toolbox, Usage, cancellation,
 };
 use palisade_store::Memory;
 use serde_json::Value;
@@ -45,11 +44,10 @@ impl Heard {
 
     /// The result of the last call since it was last asked.
     pub(crate) fn result(&self) -> Option<&ToolResult> {
-        self.entries.iter().rev().take_while(|entry| !matches!(entry, Entry::User { .. })).find_map(|entry| {
-            match entry {
-                Entry::Result { result, .. } => Some(result),
-                _ => None,
-            }
+        self.entries.iter().rev().take_while(|entry| !matches!(entry, Entry::User { .. })).find_map(|entry| match entry
+        {
+            Entry::Result { result, .. } => Some(result),
+            _ => None,
         })
     }
 }
@@ -333,9 +331,4 @@ pub(crate) fn json_of(result: &ToolResult) -> Value {
 /// Answers with what it was asked.
 pub(crate) fn echo(heard: &Heard) -> Act {
     say(format!("heard: {}", heard.asked()))
-}
-
-/// A cancellation that never comes, for seats that are made by hand.
-pub(crate) fn never() -> Cancellation {
-    Cancellation::never()
 }

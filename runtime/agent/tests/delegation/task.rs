@@ -69,10 +69,8 @@ async fn a_request_that_makes_no_sense_does_nothing() {
     ];
     for input in wrong {
         let result = stage.call("task", input.clone()).await;
-        let is_wrong = matches!(
-            result.outcome,
-            palisade_agent::ToolOutcome::Failed { kind: FailureKind::InvalidInput, .. }
-        );
+        let is_wrong =
+            matches!(result.outcome, palisade_agent::ToolOutcome::Failed { kind: FailureKind::InvalidInput, .. });
         assert!(is_wrong, "{input}: {}", result.text());
     }
     assert!(stage.crew.recruited.lock().unwrap().is_empty());
@@ -274,9 +272,9 @@ async fn self_delegation_is_bounded() {
     let shown = stage.ask("task", json!({ "prompt": "x" })).await;
     let mut text = shown.to_string();
     let mut levels = 0;
-    while let Some(inner) = serde_json::from_str::<Value>(&text).ok().and_then(|shown| {
-        shown["result"].as_str().map(str::to_owned)
-    }) {
+    while let Some(inner) =
+        serde_json::from_str::<Value>(&text).ok().and_then(|shown| shown["result"].as_str().map(str::to_owned))
+    {
         (text, levels) = (inner, levels + 1);
     }
     assert_eq!(levels, 2);

@@ -15,7 +15,6 @@ use crate::delegation::{
     order::{Order, WhenBusy},
     place::Place,
     refusal::Refusal,
-    report::Report,
 };
 use crate::{FailureKind, SessionKey, StoreError, ToolResult};
 
@@ -29,14 +28,12 @@ struct Input {
 }
 
 /// One call.
-pub(super) async fn call(hub: &Arc<Delegation>, place: &Arc<Place>, input: &str, call: &str) -> ToolResult {
-    match ask(hub, place, input, call).await {
-        Ok(report) => task::show(hub, &report),
-        Err(refusal) => task::refused(&refusal),
-    }
-}
-
-async fn ask(hub: &Arc<Delegation>, place: &Arc<Place>, input: &str, call: &str) -> Result<Arc<Report>, Refusal> {
+pub(super) async fn call(
+    hub: &Arc<Delegation>,
+    place: &Arc<Place>,
+    input: &str,
+    call: &str,
+) -> Result<ToolResult, Refusal> {
     let Input { agent_id, message } = read(input)?;
     let message = message.trim();
     if message.is_empty() {
@@ -44,12 +41,12 @@ async fn ask(hub: &Arc<Delegation>, place: &Arc<Place>, input: &str, call: &str)
     }
     let order = order(hub, place, agent_id.trim(), message, call).await?;
     let mut underway = hub.start(order);
-    place
-        .waiting(async {
-            underway.begun().await?;
-            underway.ended().await
-        })
-        .await
+    let ended = async {
+        underway.begun().await?;
+        underway.ended().await
+    };
+    let report = place.waiting(ended).await?;
+    Ok(task::show(hub, &report))
 }
 
 async fn order(

@@ -36,14 +36,7 @@ pub(super) async fn cancel(hub: &Arc<Delegation>, place: &Place, input: &str) ->
 }
 
 /// The result of a piece of work, if it is over or will be soon enough.
-pub(super) async fn result(hub: &Arc<Delegation>, place: &Place, input: &str) -> ToolResult {
-    match waited(hub, place, input).await {
-        Ok(result) => result,
-        Err(refusal) => task::refused(&refusal),
-    }
-}
-
-async fn waited(hub: &Arc<Delegation>, place: &Place, input: &str) -> Result<ToolResult, Refusal> {
+pub(super) async fn result(hub: &Arc<Delegation>, place: &Place, input: &str) -> Result<ToolResult, Refusal> {
     let Input { task_id, timeout } = read(input)?;
     let mut piece = find(hub, place, &task_id)?;
     let wait = timeout.map(seconds).transpose()?.unwrap_or_default();

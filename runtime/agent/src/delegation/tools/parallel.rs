@@ -30,18 +30,20 @@ enum OnFailure {
 type Done = Result<Arc<Report>, Refusal>;
 
 /// One call.
-pub(super) async fn call(hub: &Arc<Delegation>, place: &Arc<Place>, input: &str, call: &str) -> ToolResult {
-    let results = match all(hub, place, input, call).await {
-        Ok(results) => results,
-        Err(refusal) => return task::refused(&refusal),
-    };
+pub(super) async fn call(
+    hub: &Arc<Delegation>,
+    place: &Arc<Place>,
+    input: &str,
+    call: &str,
+) -> Result<ToolResult, Refusal> {
+    let results = all(hub, place, input, call).await?;
     let succeeded = results.iter().filter(|done| is_success(done)).count();
     let share = hub.limits.answer / results.len().max(1);
     let text = fitted(share, |room| {
         let shown: Vec<Value> = results.iter().map(|done| show(done, room)).collect();
         json!({ "success": succeeded == results.len(), "succeeded": succeeded, "results": shown }).to_string()
     });
-    if succeeded > 0 { ToolResult::done(text) } else { ToolResult::failed(FailureKind::Failed, text) }
+    Ok(if succeeded > 0 { ToolResult::done(text) } else { ToolResult::failed(FailureKind::Failed, text) })
 }
 
 /// Has all tasks done, so many at a time, and gives the results in the order of the tasks.
@@ -63,6 +65,9 @@ async fn all(hub: &Arc<Delegation>, place: &Arc<Place>, input: &str, call: &str)
                 return Err(stopped());
             }
             let done = one(hub, place, task, call, cancellation).await;
+            if let Err(refusal) = &done {
+                hub.audit_refusal(place, "parallel_task", refusal).await;
+            }
             if on_failure == OnFailure::Stop && !is_success(&done) {
                 canceller.cancel();
             }

@@ -16,9 +16,10 @@ use crate::delegation::{
     place::Place,
     refusal::Refusal,
     report::Report,
+    work::Underway,
 };
 use crate::prompt::fill;
-use crate::{Cancellation, FailureKind, Recruit, Seat, Session, SessionKey, ToolResult};
+use crate::{Cancellation, Recruit, Seat, Session, SessionKey, ToolResult};
 
 /// The longest task, in characters.
 const PROMPT: usize = 50_000;
@@ -43,6 +44,7 @@ pub(super) struct Input {
 }
 
 /// What is wanted, when the input makes sense.
+#[derive(Clone)]
 pub(super) struct Wanted {
     pub(super) agent: String,
     prompt: String,
@@ -105,22 +107,19 @@ fn thoroughness(word: &str) -> Result<Option<Duration>, Refusal> {
 }
 
 /// One call.
-pub(super) async fn call(hub: &Arc<Delegation>, place: &Arc<Place>, input: &str, call: &str) -> ToolResult {
-    let wanted = match read::<Input>(input).and_then(Input::wanted) {
-        Ok(wanted) => wanted,
-        Err(refusal) => return refused(&refusal),
-    };
+pub(super) async fn call(
+    hub: &Arc<Delegation>,
+    place: &Arc<Place>,
+    input: &str,
+    call: &str,
+) -> Result<ToolResult, Refusal> {
+    let wanted = read::<Input>(input)?.wanted()?;
     if wanted.background {
-        return started(hub, place, wanted, call).await.unwrap_or_else(|refusal| refused(&refusal));
+        return started(hub, place, wanted, call).await;
     }
-    let cancellation = match place.seat() {
-        Ok(seat) => seat.cancellation.clone(),
-        Err(refusal) => return refused(&refusal),
-    };
-    match done(hub, place, wanted, call, cancellation).await {
-        Ok(report) => show(hub, &report),
-        Err(refusal) => refused(&refusal),
-    }
+    let cancellation = place.seat()?.cancellation.clone();
+    let report = done(hub, place, wanted, call, cancellation).await?;
+    Ok(show(hub, &report))
 }
 
 /// Has a task done and waits for its end.
@@ -131,11 +130,9 @@ pub(super) async fn done(
     call: &str,
     cancellation: Cancellation,
 ) -> Result<Arc<Report>, Refusal> {
-    let order = order(hub, place, wanted, call, cancellation).await?;
-    let mut underway = hub.start(order);
     place
         .waiting(async {
-            underway.begun().await?;
+            let (mut underway, _) = begun(hub, place, wanted, call, cancellation).await?;
             underway.ended().await
         })
         .await
@@ -151,19 +148,39 @@ async fn started(hub: &Arc<Delegation>, place: &Arc<Place>, wanted: Wanted, call
             format!("{most} tasks of yours run in the background already; wait for one with `task_result`"),
         ));
     }
-    let order = order(hub, place, wanted, call, seat.cancellation.clone()).await?;
-    let shown = json!({
-        "success": true,
-        "status": "started",
-        "agent_used": order.recruit.agent.name,
-        "agent_id": order.session.id,
-        "session_id": order.session.id,
-        "task_id": order.task,
-    });
-    let mut underway = hub.start(order);
-    underway.begun().await?;
+    let (underway, shown) = begun(hub, place, wanted, call, seat.cancellation.clone()).await?;
     underway.leave();
     Ok(ToolResult::done(shown.to_string()))
+}
+
+/// Has a task begun, and says where.
+async fn begun(
+    hub: &Arc<Delegation>,
+    place: &Arc<Place>,
+    wanted: Wanted,
+    call: &str,
+    cancellation: Cancellation,
+) -> Result<(Underway, Value), Refusal> {
+    let mut tries = 0;
+    loop {
+        let order = order(hub, place, wanted.clone(), call, cancellation.clone()).await?;
+        let session = &order.session.id;
+        let shown = json!({
+            "success": true,
+            "status": "started",
+            "agent_used": order.recruit.agent.name,
+            "agent_id": order.keep.lasts().then_some(session),
+            "session_id": session,
+            "task_id": order.task,
+        });
+        let mut underway = hub.start(order);
+        match underway.begun().await {
+            Ok(_) => return Ok((underway, shown)),
+            // Somebody works with an agent that the pool took for idle; then another one is made.
+            Err(refusal) if refusal.code == "agent_busy" && tries == 0 => tries += 1,
+            Err(refusal) => return Err(refusal),
+        }
+    }
 }
 
 /// Works out who does it, and where.
@@ -242,14 +259,4 @@ async fn session(
 pub(super) fn show(hub: &Delegation, report: &Report) -> ToolResult {
     let text = fitted(hub.limits.answer, |room| Value::Object(report.envelope(room)).to_string());
     if report.is_success() { ToolResult::done(text) } else { ToolResult::failed(report.kind(), text) }
-}
-
-/// A refusal as these tools show it.
-pub(super) fn refused(refusal: &Refusal) -> ToolResult {
-    let error_type = match refusal.kind {
-        FailureKind::InvalidInput => "validation_error",
-        _ => refusal.code,
-    };
-    let text = json!({ "success": false, "error": refusal.text, "error_type": error_type });
-    ToolResult::failed(refusal.kind, text.to_string())
 }
