@@ -188,7 +188,7 @@ pub enum ReplyEnd {
 /// agent. Nobody else looks inside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// Who understands it: the dialect and the model.
+    /// Who understands it: the dialect, the provider and the model.
     pub by: String,
     /// What it is.
     pub value: Value,

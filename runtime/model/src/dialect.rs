@@ -62,6 +62,12 @@ pub(crate) trait Reader: Send {
     fn finish(self: Box<Self>) -> Result<Reply, Fault>;
 }
 
+/// Who understands what is kept of a reply: nobody but the model that wrote it, at the provider that signed
+/// or encrypted it. Another one would refuse it, and with it the whole conversation.
+fn keeper(dialect: &str, connection: &Connection) -> String {
+    format!("{dialect}/{}/{}", connection.provider, connection.model)
+}
+
 /// How far a reply has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {

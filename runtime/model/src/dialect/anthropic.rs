@@ -9,7 +9,7 @@ use palisade_agent::{Prompt, ReasoningEffort, ToolCall};
 use serde_json::{Value, json};
 
 use self::reader::AnthropicReader;
-use super::{Names, Reader, Said, Speak, Turn, turns};
+use super::{Names, Reader, Said, Speak, Turn, keeper, turns};
 use crate::Connection;
 
 /// How long a reply may be if nobody says; the server must be told something.
@@ -35,7 +35,7 @@ impl Speak for Anthropic {
 
     fn request(&self, prompt: &Prompt<'_>, connection: &Connection) -> Value {
         let turns = turns(prompt.transcript);
-        let by = by(connection);
+        let by = keeper("anthropic", connection);
         let wanted = prompt.settings.max_tokens.or(connection.max_tokens);
         let thinking = budget(prompt.settings.reasoning_effort, wanted).filter(|_| may_think(&turns, &by));
         let most = wanted.unwrap_or_else(|| MAX_TOKENS + thinking.unwrap_or_default());
@@ -61,13 +61,8 @@ impl Speak for Anthropic {
     }
 
     fn reader(&self, prompt: &Prompt<'_>, connection: &Connection) -> Box<dyn Reader> {
-        Box::new(AnthropicReader::new(by(connection), Names::of_tools(prompt.tools).renamed()))
+        Box::new(AnthropicReader::new(keeper("anthropic", connection), Names::of_tools(prompt.tools).renamed()))
     }
-}
-
-/// Who understands what is kept of a reply.
-fn by(connection: &Connection) -> String {
-    format!("anthropic/{}", connection.model)
 }
 
 /// Everything up to this block is kept in the provider's cache.

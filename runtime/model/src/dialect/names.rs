@@ -14,7 +14,7 @@ const LONGEST: usize = 64;
 pub(crate) struct Names<'a> {
     written: HashMap<&'a str, String>,
     taken: HashSet<String>,
-    /// The number that the next name which would be written like this one gets.
+    /// The number that the next name gets which would be written as another that begins like this.
     next: HashMap<String, u64>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Names<'a> {
         if !self.taken.contains(&stem) {
             return stem;
         }
-        let next = self.next.entry(stem.clone()).or_insert(2);
+        let next = self.next.entry(stem[..stem.len().min(LONGEST / 2)].to_owned()).or_insert(2);
         loop {
             let end = format!("_{next}");
             *next += 1;
@@ -114,7 +114,9 @@ mod tests {
 
     #[test]
     fn many_names_that_would_be_written_alike_are_told_apart_in_time() {
-        let names: Vec<String> = (0..20_000).map(|number| format!("{}{number}", "é".repeat(64))).collect();
+        let alike = |number: usize| format!("{}{number}", "é".repeat(64));
+        let nearly = |number: usize| format!("{}{:02}{}", "é".repeat(62), number % 100, number / 100);
+        let names: Vec<String> = (0..10_000).flat_map(|number| [alike(number), nearly(number)]).collect();
         let begun = std::time::Instant::now();
         let table = Names::of(names.iter().map(String::as_str));
         let written: HashSet<_> = names.iter().map(|name| table.written(name)).collect();

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use self::reader::ResponsesReader;
 use super::chat::{arguments, call_id, outcome};
 use super::schema::{answer_format, parameters};
-use super::{Names, Reader, Said, Speak, Turn, effort, turns};
+use super::{Names, Reader, Said, Speak, Turn, effort, keeper, turns};
 use crate::Connection;
 
 /// Responses.
@@ -37,7 +37,7 @@ impl Speak for Responses {
         if !prompt.instructions.trim().is_empty() {
             put("instructions", prompt.instructions.into());
         }
-        put("input", input(prompt, &names, &keeper(connection)).into());
+        put("input", input(prompt, &names, &keeper("responses", connection)).into());
         if thinks(connection) {
             put("include", json!(["reasoning.encrypted_content"]));
         }
@@ -71,13 +71,8 @@ impl Speak for Responses {
     }
 
     fn reader(&self, prompt: &Prompt<'_>, connection: &Connection) -> Box<dyn Reader> {
-        Box::new(ResponsesReader::new(prompt.tools, keeper(connection)))
+        Box::new(ResponsesReader::new(prompt.tools, keeper("responses", connection)))
     }
-}
-
-/// Who understands what is kept: nobody but the model that thought it.
-fn keeper(connection: &Connection) -> String {
-    format!("responses/{}", connection.model)
 }
 
 /// Whether the model may give encrypted thinking back. The models before thinking refuse a request that

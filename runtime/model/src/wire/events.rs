@@ -14,7 +14,7 @@ pub(crate) use eventsource_stream::Event;
 
 /// The most bytes of one event. All of a reply may be more, but an event is held in memory at once, and
 /// again as the value that it is read into.
-const LONGEST: usize = 4 << 20;
+pub(crate) const LONGEST: usize = 4 << 20;
 
 /// Why there are no more events.
 #[derive(Debug, PartialEq, Eq)]

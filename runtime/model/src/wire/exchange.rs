@@ -11,7 +11,7 @@ use reqwest::header::CONTENT_TYPE;
 use reqwest::{RequestBuilder, Response};
 use tokio::time::{Instant, timeout_at};
 
-use super::events::{Unreadable, events};
+use super::events::{LONGEST, Unreadable, events};
 use super::redact::Redaction;
 use super::refusal;
 use crate::Patience;
@@ -174,10 +174,13 @@ impl Failed {
     fn reading(why: Unreadable<Self>, secrets: &Redaction) -> Self {
         let (kind, what) = match why {
             Unreadable::Pieces(failed) => return failed,
-            Unreadable::NoText => (ProviderFailure::Malformed, "the reply cannot be read: it is no UTF-8"),
-            Unreadable::TooLong => (ProviderFailure::TooLarge, "one event of the reply is longer than any may be"),
+            Unreadable::NoText => (ProviderFailure::Malformed, "the reply cannot be read: it is no UTF-8".to_owned()),
+            Unreadable::TooLong => (
+                ProviderFailure::TooLarge,
+                format!("a part of the reply is longer than {LONGEST} bytes, the most of one"),
+            ),
         };
-        Self::new(kind, what, secrets)
+        Self::new(kind, &what, secrets)
     }
 }
 

@@ -36,7 +36,7 @@ async fn a_request_is_what_the_server_documents_and_the_reply_is_whole() {
         { "type": "tool_use" },
         { "type": "tool_use" },
     ]);
-    assert_eq!(reply.kept, Some(Kept { by: "anthropic/test-model".into(), value: layout }));
+    assert_eq!(reply.kept, Some(Kept { by: "anthropic/mock/test-model".into(), value: layout }));
     let expected = Usage {
         input_tokens: 412,
         output_tokens: 89,

@@ -49,6 +49,21 @@ async fn a_body_without_end_is_read_up_to_the_limit() {
 
 /// PROV-06
 #[tokio::test]
+async fn an_event_without_end_is_read_up_to_its_own_limit() {
+    let patience = Patience { bytes: 1 << 30, retries: 1, ..PATIENCE };
+    for body in ["x".repeat(1 << 16), "data: x\n".repeat(1 << 13)] {
+        let answer = Answer::stream(body).forever();
+        for (asked, server) in in_every_dialect(patience, |_| vec![answer.clone()]).await {
+            let (kind, message) = asked.failure();
+            assert_eq!((kind, asked.again.len()), (ProviderFailure::TooLarge, 0), "{message}");
+            assert!(message.contains("longer than 4194304 bytes"), "{message}");
+            assert!(server.written() < IN_BUFFERS, "{}", server.written());
+        }
+    }
+}
+
+/// PROV-06
+#[tokio::test]
 async fn an_error_without_end_is_read_up_to_its_own_limit() {
     for status in [200, 400] {
         let answer = Answer::new(status, "text/html", "sorry ".repeat(1 << 13)).forever();

@@ -40,7 +40,7 @@ async fn encrypted_thoughts_are_kept_as_they_came() {
         "summary": [{"type": "summary_text", "text": reply.thinking}],
     });
     let value = json!([thought, "message", "function_call", "function_call"]);
-    assert_eq!(reply.kept, Some(Kept { by: "responses/test-model".into(), value }));
+    assert_eq!(reply.kept, Some(Kept { by: "responses/mock/test-model".into(), value }));
 }
 
 /// PROV-03

@@ -184,7 +184,11 @@ fn thinking_comes_back_as_it_was_and_in_its_place() {
     assert_eq!(again["messages"][1]["content"], json!([thinking, redacted, text, thinking, used]));
     assert!(again.get("thinking").is_some());
 
-    // Another model's thinking means nothing to this one, and without it the server lets none begin.
+    // Another provider's or model's thinking means nothing to this one, and without it the server lets none begin.
+    assert_eq!(reply.kept.as_ref().map(|kept| kept.by.clone()), Some(keeper("anthropic", &connection())));
+    let elsewhere = Connection { provider: "elsewhere".into(), ..connection() };
+    let there = Anthropic.request(&Prompt::new("", &[], &transcript, &think), &elsewhere);
+    assert_eq!(there["messages"][1]["content"], json!([text, used]));
     let mut foreign = asked("look");
     let kept = reply.kept.clone().map(|kept| Kept { by: "anthropic/other".into(), ..kept });
     foreign.record_reply(&Reply { kept, ..reply });

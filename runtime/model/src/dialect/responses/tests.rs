@@ -65,7 +65,7 @@ fn text_thoughts_calls_and_tokens_are_read() {
         completed(),
         item(text("never read")),
     ]);
-    let kept = Kept { by: "responses/small".into(), value: json!([thought("rs_1"), "message", "function_call"]) };
+    let kept = Kept { by: "responses/local/small".into(), value: json!([thought("rs_1"), "message", "function_call"]) };
     let expected = Reply {
         text: "I look".into(),
         thinking: "hm\n\nso".into(),
@@ -216,12 +216,14 @@ fn thoughts_go_back_unchanged_and_in_their_place() {
         (words.join(" "), items)
     };
     let kept = json!([thought("r1"), "message", thought("r2"), "function_call", "function_call", thought("r3")]);
-    let (words, items) = kinds("responses/small", kept.clone());
+    let (words, items) = kinds("responses/local/small", kept.clone());
     assert_eq!(words, "r1 text r2 a b a b");
     assert_eq!(items[0], thought("r1"));
-    assert_eq!(kinds("responses/other", kept).0, "text a b a b");
-    assert_eq!(kinds("responses/small", json!("nonsense")).0, "text a b a b");
-    assert_eq!(kinds("responses/small", json!([thought("r1")])).0, "text a b a b");
+    for other in ["responses/local/other", "responses/other/small", "anthropic/local/small"] {
+        assert_eq!(kinds(other, kept.clone()).0, "text a b a b");
+    }
+    assert_eq!(kinds("responses/local/small", json!("nonsense")).0, "text a b a b");
+    assert_eq!(kinds("responses/local/small", json!([thought("r1")])).0, "text a b a b");
 }
 
 #[test]
