@@ -2,15 +2,23 @@
 
 use std::fmt;
 
+use palisade_agent::ENTRY_LIMIT;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+/// The longest text that is read, in bytes. Written again, an input may be shorter.
+const LONGEST: usize = 4 * ENTRY_LIMIT;
+
 /// The JSON object that a model wrote, or the text as it is if it wrote something else: no tool accepts
 /// a text, so the model is told and can correct it. An object that has one name twice is no object here,
-/// because it is not clear which value is meant. Nothing at all is an input without members.
+/// because it is not clear which value is meant, and neither is one that is far too long for a transcript: read,
+/// it would take many times the memory. Nothing at all is an input without members.
 pub(crate) fn call_input(text: &str) -> Value {
     if text.trim().is_empty() {
         return Value::Object(Map::new());
+    }
+    if text.len() > LONGEST {
+        return Value::String(text.to_owned());
     }
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let read = Strict.deserialize(&mut deserializer);
@@ -99,6 +107,7 @@ mod tests {
             assert_eq!(call_input(nothing), json!({}));
         }
         let deep = "[".repeat(1000);
+        let long = format!(r#"{{"a": [{}0]}}"#, "0,".repeat(LONGEST / 2));
         for unfit in [
             r#"{"path": "a"#,
             r#"{"path": "a",}"#,
@@ -112,6 +121,7 @@ mod tests {
             "{'path': 'a'}",
             "<tool>",
             &deep,
+            &long,
         ] {
             assert_eq!(call_input(unfit), Value::String(unfit.to_owned()));
         }

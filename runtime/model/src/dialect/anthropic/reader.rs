@@ -34,7 +34,8 @@ enum Kind {
     Call {
         id: String,
         tool: String,
-        input: Value,
+        /// What stands for the input if nothing is written, as text.
+        input: String,
         written: String,
     },
     Unknown,
@@ -209,7 +210,7 @@ impl Reader for AnthropicReader {
                 // What the model would rather not have said is not done.
                 Kind::Call { .. } if ended == ReplyEnd::Refused => {}
                 Kind::Call { id, tool, input, written } => {
-                    let input = if written.is_empty() { input } else { call_input(&written) };
+                    let input = call_input(if written.is_empty() { &input } else { &written });
                     reply.calls.push(ToolCall { id, tool, input });
                     layout.push(json!({ "type": "tool_use" }));
                 }
@@ -237,13 +238,17 @@ impl AnthropicReader {
                 }
                 Kind::Text(text)
             }
-            Some("thinking" | "redacted_thinking") => Kind::Thinking(block),
+            Some("thinking" | "redacted_thinking") => {
+                // The rest is not kept: a value takes many times the memory of its text.
+                let matters = |name: &str| matches!(name, "type" | "thinking" | "signature" | "data");
+                Kind::Thinking(block.into_iter().filter(|(name, value)| matters(name) && value.is_string()).collect())
+            }
             Some("tool_use") => {
                 let name = text("name");
                 let tool = self.renamed.get(&name).cloned().unwrap_or(name);
                 listener.hear(Part::Call { tool: &tool });
-                let input = block.get("input").filter(|input| input.is_object()).cloned().unwrap_or_else(|| json!({}));
-                Kind::Call { id: text("id"), tool, input, written: String::new() }
+                let input = block.get("input").filter(|input| input.is_object()).map(Value::to_string);
+                Kind::Call { id: text("id"), tool, input: input.unwrap_or_default(), written: String::new() }
             }
             _ => Kind::Unknown,
         };

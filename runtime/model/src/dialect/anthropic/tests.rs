@@ -160,7 +160,7 @@ fn thinking_fits_into_the_reply() {
 fn thinking_comes_back_as_it_was_and_in_its_place() {
     let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "s1"});
     let redacted = json!({"type": "redacted_thinking", "data": "xyz"});
-    let mut events = vec![start(), begin(0, json!({"type": "thinking", "thinking": "", "signature": ""}))];
+    let mut events = vec![start(), begin(0, json!({"type": "thinking", "thinking": "", "signature": "", "more": [0]}))];
     events.push(delta(0, json!({"type": "thinking_delta", "thinking": "hm"})));
     events.push(delta(0, json!({"type": "signature_delta", "signature": "s1"})));
     events.extend([end(0), begin(1, redacted.clone()), end(1), begin(2, json!({"type": "text", "text": "é"})), end(2)]);

@@ -6,11 +6,14 @@
 
 use std::collections::HashMap;
 
-use palisade_agent::{Kept, Listener, Part, ProviderFailure, Reply, ReplyEnd, ToolCall, ToolSpec, Usage};
+use palisade_agent::{ENTRY_LIMIT, Kept, Listener, Part, ProviderFailure, Reply, ReplyEnd, ToolCall, ToolSpec, Usage};
 use serde_json::{Value, json};
 
 use super::{CALL, MESSAGE};
 use crate::dialect::{Fault, Names, Progress, Reader, call_input, complaint};
+
+/// The most bytes of thoughts that are held: no transcript keeps more.
+const MOST_KEPT: usize = 4 * ENTRY_LIMIT;
 
 /// A reply that is coming in.
 pub(super) struct ResponsesReader {
@@ -23,6 +26,8 @@ pub(super) struct ResponsesReader {
     thinking: String,
     /// The items that have ended, in the order in which they did.
     items: Vec<Item>,
+    /// How many bytes the thoughts among them have.
+    thoughts: usize,
     ended: Option<ReplyEnd>,
     usage: Usage,
 }
@@ -46,7 +51,7 @@ impl ResponsesReader {
     pub(super) fn new(tools: &[ToolSpec], keeper: String) -> Self {
         let renamed = Names::of_tools(tools).renamed();
         let (text, thinking) = (String::new(), String::new());
-        Self { keeper, renamed, text, thinking, items: Vec::new(), ended: None, usage: Usage::default() }
+        Self { keeper, renamed, text, thinking, items: Vec::new(), thoughts: 0, ended: None, usage: Usage::default() }
     }
 
     fn tool<'a>(&'a self, written: &'a str) -> &'a str {
@@ -107,7 +112,8 @@ impl ResponsesReader {
             Item::Thought(thought) => thought.clone(),
         };
         let any = self.items.iter().any(|item| matches!(item, Item::Thought(_)));
-        any.then(|| Kept { by: self.keeper.clone(), value: self.items.iter().map(word).collect() })
+        (any && self.thoughts <= MOST_KEPT)
+            .then(|| Kept { by: self.keeper.clone(), value: self.items.iter().map(word).collect() })
     }
 }
 
@@ -136,7 +142,9 @@ impl Reader for ResponsesReader {
             "response.function_call_arguments.delta" if !delta.is_empty() => listener.hear(Part::Input(delta)),
             "response.output_item.done" => {
                 let item = self.item(taken(&mut event, "item"));
-                self.items.extend(item);
+                let is_thought = matches!(item, Some(Item::Thought(_)));
+                self.thoughts += if is_thought { data.len() } else { 0 };
+                self.items.extend(item.filter(|_| !is_thought || self.thoughts <= MOST_KEPT));
             }
             "response.completed" => {
                 self.end(taken(&mut event, "response"), ReplyEnd::Complete);

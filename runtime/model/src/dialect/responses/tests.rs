@@ -169,6 +169,23 @@ fn an_event_of_any_shape_does_no_harm() {
     }
 }
 
+#[test]
+fn thoughts_that_no_transcript_keeps_are_not_held() {
+    let long = |id: &str| {
+        let mut thought = thought(id);
+        thought["summary"] = json!(["x".repeat(palisade_agent::ENTRY_LIMIT)]);
+        item(thought)
+    };
+    let kept = |count: usize| {
+        let mut events: Vec<Value> = (0..count).map(|id| long(&id.to_string())).collect();
+        events.extend([item(text("so")), completed()]);
+        let reply = read_responses(&events).0.unwrap();
+        (reply.text, reply.kept.map(|kept| kept.value.as_array().map(Vec::len)))
+    };
+    assert_eq!(kept(3), ("so".to_owned(), Some(Some(4))));
+    assert_eq!(kept(5), ("so".to_owned(), None));
+}
+
 fn items(transcript: &Transcript) -> Value {
     let (settings, tools) = (ReplySettings::default(), tools());
     Responses.request(&Prompt::new("", &tools, transcript, &settings), &connection())["input"].clone()
