@@ -7,6 +7,7 @@ mod api;
 mod bounds;
 mod cache;
 mod compile;
+mod crash_table;
 mod crowds;
 mod escapes;
 mod folders;
