@@ -1,6 +1,6 @@
 //! `just bench`: every row is a ratio of things measured side by side in this run.
 //!
-//! `just bench calls steps start idle definitions trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
+//! `just bench calls steps start idle definitions store trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -16,6 +16,7 @@ mod measure;
 mod report;
 mod start;
 mod steps;
+mod store;
 mod trees;
 
 use anyhow::Context as _;
@@ -42,6 +43,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted("definitions") {
         definitions::measure(&mut report, quick).context("definitions")?;
+    }
+    if wanted("store") {
+        store::measure(&mut report, quick).context("the store")?;
     }
     if wanted("trees") {
         trees::measure(&mut report, quick).context("searching a tree")?;

@@ -84,6 +84,7 @@ fn start() -> Option<(PathBuf, Child)> {
         std::thread::sleep(Duration::from_millis(50));
     }
     server.stdin.take().unwrap().write_all(b"\n").unwrap();
+    server.wait().unwrap();
     panic!("Postgres does not start: {}", fs::read_to_string(folder.join("log")).unwrap_or_default());
 }
 

@@ -70,7 +70,7 @@ impl Between {
                     }
                     if cut == 2 {
                         // The server has committed when it answers.
-                        server.read(&mut answered).await.unwrap();
+                        assert!(server.read(&mut answered).await.unwrap() > 0);
                     }
                     if cut != NEVER {
                         self.cuts.fetch_add(1, Ordering::SeqCst);
