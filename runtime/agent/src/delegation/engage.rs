@@ -12,9 +12,18 @@ use super::{
     refusal::Refusal,
 };
 use crate::{
-    Account, AuditRecord, Budget, Ceiling, FailureKind, NewSession, Queued, Recruit, Seat, Session, SessionKey,
+    Account, Agent, AuditRecord, Budget, Ceiling, FailureKind, NewSession, Queued, Recruit, Seat, Session, SessionKey,
     SessionOrigin, Spent,
 };
+
+/// Under what an agent's session keeps which agent that is: two plugins may have one of the same name.
+const IDENTITY: &str = "identity";
+
+/// Whether a session is held with an agent. One that a person began says only its name.
+pub(super) fn is_with(session: &Session, agent: &Agent) -> bool {
+    let identity = session.attributes.get(IDENTITY).and_then(Value::as_str);
+    session.agent == agent.name && identity.is_none_or(|identity| identity == agent.base_key())
+}
 
 /// The longest name of an agent.
 const NAME: usize = 100;
@@ -91,7 +100,7 @@ impl Delegation {
         asker: &Seat,
         recruit: &Recruit,
         parent: Option<&str>,
-        attributes: impl IntoIterator<Item = (&str, Value)>,
+        attributes: impl IntoIterator<Item = (&'static str, Value)>,
     ) -> Result<Session, Refusal> {
         let origin = SessionOrigin {
             workspace: self.workspace(asker).await,
@@ -99,7 +108,9 @@ impl Delegation {
             chain: asker.chain.clone(),
             ceiling: Some(recruit.ceiling.clone()),
         };
-        let attributes = attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let identity = (IDENTITY, json!(recruit.agent.base_key()));
+        let attributes = attributes.into_iter().chain([identity]);
+        let attributes = attributes.map(|(name, value)| (name.to_owned(), value)).collect();
         let new = NewSession { attributes, origin, ..NewSession::with(&asker.session.tenant, &recruit.agent.name) };
         Ok(self.store.create(new).await?)
     }
@@ -111,18 +122,18 @@ impl Delegation {
 
     /// What a definition and its rights amount to under the ceiling that a session was begun with, whoever asks:
     /// the same as long as the definition stays the same.
-    pub(super) fn mark(&self, asker: &Seat, recruit: &Recruit, ceiling: &Ceiling) -> Result<String, Refusal> {
+    pub(super) fn mark(&self, asker: &Seat, name: &str, ceiling: &Ceiling) -> Result<String, Refusal> {
         let asker = Seat { ceiling: ceiling.clone(), ..asker.clone() };
-        Ok(self.crew.recruit(&recruit.agent.name, &asker)?.fingerprint)
+        Ok(self.crew.recruit(name, &asker)?.fingerprint)
     }
 
     /// Another turn of an agent that was asked before, for an answer that has come for it.
     pub(super) fn callback_order(&self, above: &Above, message: &Queued) -> Result<Order, Refusal> {
-        let (asker, recruit) =
-            self.engage(&above.place, &above.session.agent, above.session.origin.ceiling.as_ref())?;
+        let (asker, recruit) = self.engage(&above.place, &above.name, above.session.origin.ceiling.as_ref())?;
         let (account, allowance) = self.account(&asker, &recruit, Lower::default())?;
         Ok(Order {
             task: super::fresh::task_id(),
+            name: above.name.clone(),
             place: std::sync::Arc::clone(&above.place),
             cancellation: asker.cancellation.clone(),
             asker,
@@ -203,7 +214,9 @@ fn check_name(name: &str) -> Result<(), Refusal> {
 fn permit(asker: &Seat, name: &str, recruit: &Recruit) -> Result<(), Refusal> {
     let agents = &asker.ceiling.grants.agents;
     let granted = |name: &str| name.parse::<Word>().is_ok_and(|word| agents.covers(&word));
-    if !granted(&recruit.agent.name) && !granted(name) {
+    // Another name for an agent is as good as its own; an agent of a plugin is not the one that is called alike.
+    let is_granted = granted(name) || !name.contains('/') && granted(&recruit.agent.name);
+    if !is_granted {
         return Err(Refusal::denied(
             "agent_not_accessible",
             format!(

@@ -11,6 +11,8 @@ use crate::{Account, Cancellation, Queued, Recruit, Seat, Session, SessionKey};
 pub(super) struct Order {
     /// Names the piece of work.
     pub(super) task: String,
+    /// What the one that asks calls the agent.
+    pub(super) name: String,
     /// The agent that asks.
     pub(super) place: Arc<Place>,
     /// Its seat, under the ceiling that the session has of its own.

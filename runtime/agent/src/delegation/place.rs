@@ -23,6 +23,8 @@ pub(super) struct Place {
 pub(super) struct Above {
     pub(super) place: Arc<Place>,
     pub(super) session: Session,
+    /// What it is called by.
+    pub(super) name: String,
     pub(super) messages: u32,
 }
 

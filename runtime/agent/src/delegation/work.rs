@@ -94,7 +94,12 @@ impl Delegation {
         canceller: &Canceller,
         cancellation: &Cancellation,
     ) -> Result<Report, Refusal> {
-        let above = Above { place: Arc::clone(&order.place), session: order.session.clone(), messages: order.messages };
+        let above = Above {
+            place: Arc::clone(&order.place),
+            session: order.session.clone(),
+            name: order.name.clone(),
+            messages: order.messages,
+        };
         let place = Arc::new(Place::below(order.recruit.agent.clone(), above));
         let tools = self.tools_at(&place, order.account.depth(), order.messages);
         let equipment = self.crew.equip(&order.recruit, &order.asker, tools).await?;

@@ -77,6 +77,40 @@ async fn only_agents_that_were_granted_are_asked() {
     assert_eq!(audits.iter().filter(|record| record.kind == "refused").count(), 4 * 3);
 }
 
+/// DEL-12: an agent of a plugin is not the one that is called alike.
+#[tokio::test]
+async fn a_plugins_agent_is_granted_by_its_whole_name() {
+    let grants = |names: serde_json::Value| {
+        let grants = Grants { agents: serde_json::from_value(names).unwrap(), ..Grants::default() };
+        Ceiling { grants, ..Ceiling::open() }
+    };
+    for (granted, allowed) in [(json!(["helper"]), false), (json!(["p/helper"]), true), (json!(["*"]), true)] {
+        let stage = Stage::set(Setting { ceiling: grants(granted), ..Setting::default() }).await;
+        let agent = Agent { origin: palisade_agent::Origin::plugin("p", "plugin.json"), ..Agent::new("helper", "") };
+        stage.with_named("p/helper", agent, echo);
+        let shown = stage.ask("task", json!({ "prompt": "x", "agent": "p/helper" })).await;
+        assert_eq!(shown["success"], allowed, "{shown}");
+        if allowed {
+            let again = json!({ "agent_id": shown["agent_id"], "message": "y" });
+            assert_eq!(stage.ask("agent_ask", again).await["success"], true);
+            stage.ask("agents_message", json!({ "agentId": "p/helper", "content": "x" })).await;
+            let other =
+                Agent { origin: palisade_agent::Origin::plugin("q", "plugin.json"), ..Agent::new("helper", "") };
+            stage.with_named("q/helper", other, echo);
+            let latest = json!({ "agentId": "q/helper", "content": "x", "session": "latest" });
+            assert!(
+                stage.call("agents_message", latest).await.text().contains("No existing session")
+                    || granted_one(&stage)
+            );
+        }
+    }
+}
+
+/// Whether only one of the two plugins was granted, so that the other could not be asked at all.
+fn granted_one(stage: &Stage) -> bool {
+    stage.seat.ceiling.grants.agents.iter().all(|word| word.to_string() == "p/helper")
+}
+
 /// DEL-12: a rule about agents holds for every way to ask one.
 #[tokio::test]
 async fn a_rule_about_agents_cannot_be_walked_around() {

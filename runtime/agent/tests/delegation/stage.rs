@@ -186,7 +186,8 @@ impl Crew for Troupe {
         own_tools: Vec<Arc<dyn Tool>>,
     ) -> Result<Equipment, RecruitError> {
         self.recruited.lock().unwrap().push(recruit.clone());
-        let Member { part, .. } = self.member(&recruit.agent.name).unwrap();
+        let members = self.members.lock().unwrap();
+        let part = members.values().find(|member| member.agent == recruit.agent).unwrap().part.clone();
         let toolbox = Toolbox::new(own_tools).unwrap().ruled_by(recruit.agent.scope.clone());
         let provider = Arc::new(Model(part));
         Ok(Equipment { provider, toolbox, surroundings: Surroundings::default(), warnings: Vec::new() })
@@ -296,6 +297,18 @@ impl Stage {
         part: impl Fn(&Heard) -> Act + Send + Sync + 'static,
     ) -> &Self {
         self.crew.add(Member { agent, own, part: Arc::new(part) });
+        self
+    }
+
+    /// Puts an agent on the stage under another name than its own.
+    pub(crate) fn with_named(
+        &self,
+        name: &str,
+        agent: Agent,
+        part: impl Fn(&Heard) -> Act + Send + Sync + 'static,
+    ) -> &Self {
+        let member = Member { agent, own: Ceiling::open(), part: Arc::new(part) };
+        self.crew.members.lock().unwrap().insert(name.to_owned(), member);
         self
     }
 

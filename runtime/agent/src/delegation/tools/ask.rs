@@ -65,9 +65,10 @@ async fn order(
         Err(error) => return Err(error.into()),
     };
     let stored = session.origin.ceiling.clone().unwrap_or_else(|| seat.ceiling.clone());
-    let (asker, recruit) = hub.engage(place, &session.agent, Some(&stored))?;
-    let then = session.attributes.get("fingerprint").and_then(Value::as_str);
-    if then != Some(hub.mark(&asker, &recruit, &stored)?.as_str()) {
+    let asked = |name: &str| session.attributes.get(name).and_then(Value::as_str);
+    let name = asked("asked").unwrap_or(&session.agent).to_owned();
+    let (asker, recruit) = hub.engage(place, &name, Some(&stored))?;
+    if asked("fingerprint") != Some(hub.mark(&asker, &name, &stored)?.as_str()) {
         return Err(Refusal::denied(
             "definition_changed",
             format!(
@@ -88,6 +89,7 @@ async fn order(
     };
     Ok(Order {
         task: fresh::task_id(),
+        name,
         place: Arc::clone(place),
         messages: asker.messages,
         cancellation: asker.cancellation.clone(),

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{fitted, read, seconds};
 use crate::delegation::{
     Delegation,
-    engage::Lower,
+    engage::{Lower, is_with},
     fresh,
     keep::Keep,
     order::{Order, WhenBusy},
@@ -40,6 +40,9 @@ enum Mode {
     Sync,
     Async,
 }
+
+/// How many of the latest sessions are looked at for one of this very agent.
+const LOOKED_AT: usize = 32;
 
 /// How long an answer is waited for. The agent goes on after it.
 const WAIT: Duration = Duration::from_secs(300);
@@ -133,6 +136,7 @@ async fn order(hub: &Arc<Delegation>, place: &Arc<Place>, input: Input, call: &s
     let (account, allowance) = hub.account(&asker, &recruit, Lower::default())?;
     Ok(Order {
         task: fresh::task_id(),
+        name: name.to_owned(),
         place: Arc::clone(place),
         messages: asker.messages + 1,
         cancellation: asker.cancellation.clone(),
@@ -175,7 +179,7 @@ async fn find(
             if parent.is_some_and(|parent| *parent != asker.session.id) {
                 return Err(Refusal::session("Session not found"));
             }
-            if session.agent != recruit.agent.name {
+            if !is_with(&session, &recruit.agent) {
                 return Err(Refusal::session("Session does not belong to this agent"));
             }
             Ok(Some(session))
@@ -189,10 +193,11 @@ async fn latest(hub: &Delegation, asker: &Seat, recruit: &Recruit) -> Result<Opt
         tenant: asker.session.tenant.clone(),
         agent: Some(recruit.agent.name.clone()),
         workspace: hub.workspace(asker).await,
-        limit: 1,
+        limit: LOOKED_AT,
         ..Listing::default()
     };
-    Ok(hub.store.sessions(&listing).await?.into_iter().next())
+    let sessions = hub.store.sessions(&listing).await?;
+    Ok(sessions.into_iter().find(|session| is_with(session, &recruit.agent)))
 }
 
 /// What every result says.

@@ -194,7 +194,7 @@ async fn order(
     let Wanted { agent, prompt, description, lower, persist, background } = wanted;
     let (asker, recruit) = hub.engage(place, &agent, None)?;
     let (account, allowance) = hub.account(&asker, &recruit, lower)?;
-    let (session, keep, created) = session(hub, &asker, &recruit, persist, &description).await?;
+    let (session, keep, created) = session(hub, &asker, &agent, &recruit, persist, &description).await?;
     // A session that is asked again is under its own ceiling, too.
     let (asker, recruit) = match created {
         true => (asker, recruit),
@@ -202,6 +202,7 @@ async fn order(
     };
     Ok(Order {
         task: fresh::task_id(),
+        name: agent,
         place: Arc::clone(place),
         messages: asker.messages,
         asker,
@@ -226,6 +227,7 @@ async fn order(
 async fn session(
     hub: &Arc<Delegation>,
     asker: &Seat,
+    name: &str,
     recruit: &Recruit,
     persist: bool,
     description: &str,
@@ -244,8 +246,9 @@ async fn session(
             return Ok((session, keep, false));
         }
     }
-    let mark = hub.mark(asker, recruit, &recruit.ceiling)?;
-    let attributes = [("fingerprint", json!(mark)), ("description", json!(crate::event::shorten(description)))];
+    let mark = hub.mark(asker, name, &recruit.ceiling)?;
+    let description = crate::event::shorten(description);
+    let attributes = [("asked", json!(name)), ("fingerprint", json!(mark)), ("description", json!(description))];
     let session = hub.create_session(asker, recruit, Some(parent), attributes).await?;
     if !persist {
         return Ok((session, Keep::Ephemeral, true));
