@@ -10,6 +10,7 @@ mod explain;
 #[path = "../../runtime/cli/src/render/tests/glass.rs"]
 mod glass;
 mod hidden;
+mod home;
 mod model;
 mod offline;
 mod outside;

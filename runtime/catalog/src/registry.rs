@@ -14,6 +14,7 @@ mod discover;
 mod entries;
 mod find;
 mod found;
+mod kept_back;
 mod layers;
 mod places;
 mod plugins;
@@ -64,6 +65,7 @@ pub struct Registry {
     /// Where it was loaded from; nowhere, if it was not.
     loaded_from: Option<layers::LoadedFrom>,
     cache: FileCache,
+    kept_back: kept_back::KeptBack,
 }
 
 /// The definitions of one name, the strongest first. There is always one.
@@ -93,6 +95,7 @@ impl Registry {
             registered: Vec::new(),
             loaded_from: None,
             cache: FileCache::default(),
+            kept_back: kept_back::KeptBack::default(),
         }
     }
 
@@ -142,13 +145,14 @@ impl Registry {
     }
 
     /// What an agent may touch at most, whatever its definition says: the operator's ceiling, and for
-    /// an agent of the project the one for projects, too.
+    /// an agent of the project the one for projects, too; never what decides over agents.
     pub fn ceiling_for(&self, agent: &Agent) -> Grants {
         let ceilings = [
             self.settings.ceiling.as_ref(),
             self.settings.project_ceiling.as_ref().filter(|_| agent.origin.layer == Layer::Project),
         ];
-        ceilings.into_iter().flatten().fold(Grants::everything(), |all, ceiling| all.narrow(ceiling))
+        let ceiling = ceilings.into_iter().flatten().fold(Grants::everything(), |all, ceiling| all.narrow(ceiling));
+        Grants { files: self.kept_back.taken_from(ceiling.files), ..ceiling }
     }
 
     /// What counts under each name.

@@ -80,6 +80,8 @@ impl Lookup {
             plugins_dir: self.plugins_dir.clone(),
             own_plugins: settings.data.as_ref().map(|data| data.join("plugins")),
             trust: settings.data.as_ref().map(|data| data.join("trust.json")),
+            private: [&settings.config, &settings.data, &settings.cache].into_iter().flatten().cloned().collect(),
+            deciding: self.config.iter().chain([&settings.operator_config]).cloned().collect(),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::{
     Registry, built_in,
     cache::FileCache,
     found::{Found, ProjectFile, State},
+    kept_back::KeptBack,
     places::{COMPAT_DIRS, Folder, Places},
     plugins,
     read::{self, ReadError},
@@ -59,7 +60,8 @@ impl Registry {
     /// The same, without reading again what an earlier load has read.
     pub fn load_with(places: &Places, core: &[&str], cache: &mut FileCache) -> Result<Self, LoadError> {
         let (config, compat) = configuration(places)?;
-        let mut registry = Self { settings: config.settings, ..Self::empty() };
+        let kept_back = KeptBack::of(places, &config.settings);
+        let mut registry = Self { settings: config.settings, kept_back, ..Self::empty() };
         registry.warnings.extend(config.warnings);
         built_in::agents().into_iter().for_each(|found| registry.insert(found));
         registry.load_plugins(places, core, cache);

@@ -29,6 +29,11 @@ pub struct Places {
     pub own_plugins: Option<PathBuf>,
     /// The file of decisions about trust; without it no project is trusted.
     pub trust: Option<PathBuf>,
+    /// Folders of this program itself: settings, keys, decisions, compiled code. Where they lie in the
+    /// workspace, they are not there for any agent.
+    pub private: Vec<PathBuf>,
+    /// Further files that decide over agents. Where they lie in the workspace, no agent changes them.
+    pub deciding: Vec<PathBuf>,
 }
 
 /// Folders of other programs that are looked at unless the configuration lists `compat_dirs`; an
@@ -90,7 +95,7 @@ impl Places {
 
     /// A path as the configuration writes it: `~` is the user's home, and what is relative is meant
     /// from the folder of the configuration.
-    fn configured(&self, path: &str) -> PathBuf {
+    pub(super) fn configured(&self, path: &str) -> PathBuf {
         match (path.strip_prefix('~'), &self.home) {
             (Some(""), Some(home)) => home.clone(),
             (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),

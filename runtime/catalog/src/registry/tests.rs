@@ -6,6 +6,7 @@ mod checking;
 mod configuration;
 mod files;
 mod folders;
+mod kept_back;
 mod ladder;
 mod names;
 mod operations;
@@ -63,6 +64,7 @@ impl Stage {
             plugins_dir: Some(self.path("plugins")),
             own_plugins: None,
             trust: Some(self.path("trust.json")),
+            ..Places::default()
         }
     }
 
