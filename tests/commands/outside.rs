@@ -48,6 +48,18 @@ fn a_program_that_nobody_allowed_does_not_run() {
     assert!(!ended.stdout.contains("Hi there."), "{}", ended.stdout);
 }
 
+/// O3: allowed is what its user asks for, not what a repository asks for.
+#[test]
+fn a_repository_does_not_have_a_program_started_that_is_allowed() {
+    let world = World::new();
+    world.configure(&allowing());
+    world.add_agent("free", FREE);
+    world.add(".palisade/config.toml", "model = \"claude-cli\"\n");
+    let ended = world.palisade(&["run", "free", "hello"]).with_code(0);
+    assert!(ended.stderr.contains("the project wants `claude-cli`"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("offline") && !ended.stdout.contains("Hi there."), "{}", ended.stdout);
+}
+
 #[test]
 fn an_agent_that_is_restricted_does_not_run_outside() {
     let world = World::new();

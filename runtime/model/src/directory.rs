@@ -122,11 +122,23 @@ pub struct UnknownModel {
 }
 
 impl Directory {
-    /// What is spoken to if no agent says otherwise. The project's wish counts if it is configured.
+    /// What is spoken to if no agent says otherwise. The project's wish counts if it is configured, and if
+    /// it does not start a program with the user's rights.
     pub fn root(&self) -> Result<Choice, UnknownModel> {
         let own = self.chosen()?;
         let wish = self.preferred.as_deref().and_then(ModelName::parse);
-        Ok(self.choose(wish.as_ref(), &own))
+        let choice = self.choose(wish.as_ref(), &own);
+        match &choice.target {
+            Target::Outside { program, .. } if choice.target != own => {
+                let warning = format!(
+                    "the project wants `{program}`, which runs outside of the sandbox; that is not a project's to say, \
+                     so {} is used in its place",
+                    own.name()
+                );
+                Ok(Choice { target: own, warning: Some(warning) })
+            }
+            _ => Ok(choice),
+        }
     }
 
     /// What an agent speaks to: what it asks for, or else what its parent speaks to (at the root,

@@ -151,6 +151,25 @@ fn programs_outside_of_the_sandbox_are_there_only_if_they_were_allowed() {
     assert!(found(&directory, "codex-cli", Asker::Definition).is_err());
 }
 
+/// O3: that a program is allowed does not mean that a repository may have it started.
+#[test]
+fn a_project_does_not_choose_a_program_outside_of_the_sandbox() {
+    let mut directory = directory(Some("sonnet"));
+    directory.outside.insert("claude-cli".to_owned());
+    let model = ModelSettings { model: "claude-cli:opus".to_owned(), ..ModelSettings::default() };
+    directory.models.insert("big".to_owned(), model);
+    for wish in ["claude-cli", "claude-cli:opus", "claude-cli/opus", "big"] {
+        directory.preferred = Some(wish.to_owned());
+        let root = directory.root().unwrap();
+        assert_eq!(root.target.name(), "anthropic:claude-sonnet-4-5", "{wish}");
+        assert!(root.warning.unwrap().starts_with("the project wants `claude-cli`, which runs outside"), "{wish}");
+    }
+    // What a person chose stays chosen.
+    directory.default = Some("big".to_owned());
+    assert_eq!(directory.root().unwrap(), Choice { warning: None, ..directory.root().unwrap() });
+    assert_eq!(directory.root().unwrap().target.name(), "claude-cli:opus");
+}
+
 /// O1, O6
 #[test]
 fn the_provider_of_a_chat_stands_before_its_model() {
