@@ -196,3 +196,63 @@ fn a_conversation_is_typed() {
     let folder = history.parent().unwrap().metadata().unwrap();
     assert_eq!(folder.permissions().mode() & 0o777, 0o700);
 }
+
+/// A world with an agent that has to ask before it lists a folder, and a model that does nothing else.
+fn asking() -> (World, String) {
+    let world = World::new();
+    world.add_agent("asks", "---\nname: asks\ndescription: d\ntools: ls\npermissions: { ask: [ls] }\n---\nx\n");
+    let call = r#"{"calls": [{"tool": "ls", "input": {"path": "src"}}]}"#;
+    let model = world.add_outside("script.json", format!("[{call}, {{\"text\": \"Done.\"}}]").as_bytes());
+    (world, model)
+}
+
+const QUESTION: &str = "anything else for no:";
+
+#[test]
+fn whoever_is_asked_decides() {
+    for (key, expected) in [("y\r", "2 steps, 1 call, "), ("n\r", "(1 failed)")] {
+        let (world, model) = asking();
+        let mut session = Session::start(&world, &[], &format!("run asks go --model scripted:{model}"));
+        session.wait_for("may it? ");
+        session.wait_for(QUESTION);
+        session.press(key);
+        assert_eq!(session.end(), Some(0), "{}", session.raw());
+        assert!(session.rows().contains(expected), "{}", session.rows());
+    }
+}
+
+/// A model chooses when somebody is asked, so what was typed before is no answer.
+#[test]
+fn what_was_typed_before_a_question_does_not_answer_it() {
+    let (world, model) = asking();
+    let mut session = Session::start(&world, &[], &format!("run asks go --model scripted:{model}"));
+    session.press("yes\r");
+    session.wait_for("yes");
+    session.wait_for(QUESTION);
+    session.press("n\r");
+    assert_eq!(session.end(), Some(0), "{}", session.raw());
+    assert!(session.rows().contains("(1 failed)"), "{}", session.rows());
+}
+
+#[test]
+fn an_interrupt_at_a_question_ends_the_run_and_gives_the_keys_back() {
+    let (world, model) = asking();
+    let mut session = Session::start(&world, &[], &format!("run asks go --model scripted:{model}"));
+    session.wait_for(QUESTION);
+    session.press("\u{3}");
+    assert_eq!(session.end(), Some(130), "{}", session.raw());
+
+    let (world, model) = asking();
+    let mut session = Session::start(&world, &[], &format!("chat asks --model scripted:{model}"));
+    session.wait_for("asks> ");
+    session.press("go\r");
+    session.wait_for(QUESTION);
+    session.press("\u{3}");
+    session.wait_for("asks> ");
+    // Every key of the next line is read by the conversation.
+    session.press("/usage\r");
+    session.wait_for("not known, or nothing");
+    session.wait_for("asks> ");
+    session.press("\u{4}");
+    assert_eq!(session.end(), Some(130), "{}", session.raw());
+}
