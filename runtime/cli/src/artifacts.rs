@@ -62,10 +62,9 @@ impl Artifacts for Shelf {
 
 /// A folder that only its owner can look into, named after the time and something nobody guesses.
 fn make_folder(all: &Path) -> Option<PathBuf> {
-    let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
     let mut random = [0; 4];
     getrandom::fill(&mut random).ok()?;
-    let folder = all.join(format!("{seconds}-{:08x}", u32::from_le_bytes(random)));
+    let folder = all.join(format!("{}-{:08x}", seconds(SystemTime::now())?, u32::from_le_bytes(random)));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
     Some(folder)
 }
@@ -76,14 +75,26 @@ fn write_private(path: &Path, text: &str) -> Option<()> {
     file.write_all(text.as_bytes()).ok()
 }
 
-/// Removes what is too old. What cannot be removed stays: it is in nobody's way.
+/// When a folder was made, if its name is one that we give.
+fn made(name: &str) -> Option<u64> {
+    let (seconds, random) = name.split_once('-')?;
+    let is_ours = random.len() == 8 && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    seconds.parse().ok().filter(|_| is_ours)
+}
+
+fn seconds(time: SystemTime) -> Option<u64> {
+    Some(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs())
+}
+
+/// Removes what we made and is too old. What somebody else put there is not ours to remove, wherever the
+/// data folder is; what cannot be removed stays: it is in nobody's way.
 #[expect(clippy::disallowed_methods, reason = "tidies the user's own data folder")]
 fn forget_old(all: &Path) {
+    let Some(oldest) = SystemTime::now().checked_sub(KEPT).and_then(seconds) else { return };
     let Ok(folders) = fs::read_dir(all) else { return };
     for folder in folders.flatten() {
-        let age = folder.metadata().and_then(|meta| meta.modified()).ok().and_then(|time| time.elapsed().ok());
-        let is_folder = folder.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder && age.is_some_and(|age| age > KEPT) {
+        let is_old = folder.file_name().to_str().and_then(made).is_some_and(|made| made < oldest);
+        if is_old && folder.file_type().is_ok_and(|kind| kind.is_dir()) {
             drop(fs::remove_dir_all(folder.path()));
         }
     }
@@ -127,15 +138,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_a_week_is_forgotten() {
+    fn what_is_older_than_a_week_is_forgotten_and_nothing_of_others() {
         let data = tempfile::tempdir().unwrap();
-        let (old, new) = (data.path().join("artifacts/old"), data.path().join("artifacts/new"));
-        for folder in [&old, &new] {
-            fs::create_dir_all(folder).unwrap();
-        }
         let past = SystemTime::now() - KEPT - Duration::from_secs(60);
-        fs::File::open(&old).unwrap().set_modified(past).unwrap();
+        let add = |name: &str| {
+            let folder = data.path().join("artifacts").join(name);
+            fs::create_dir_all(&folder).unwrap();
+            fs::File::open(&folder).unwrap().set_modified(past).unwrap();
+            folder
+        };
+        let (now, then) = (seconds(SystemTime::now()).unwrap(), seconds(past).unwrap());
+        let old = add(&format!("{then}-0123abcd"));
+        // A data folder may be anywhere, also where somebody else keeps artifacts.
+        let kept = [format!("{now}-0123abcd"), "release".to_owned(), format!("{then}-notes"), "1".to_owned()];
+        let kept = kept.map(|name| add(&name));
         drop(Shelf::below(data.path()));
-        assert!(!old.exists() && new.exists());
+        assert!(!old.exists());
+        kept.iter().for_each(|folder| assert!(folder.exists(), "{}", folder.display()));
     }
 }
