@@ -1,5 +1,5 @@
 //! Text from guests, models and files, made harmless for a terminal: what would move the cursor,
-//! change colours or reverse the reading order is shown instead of obeyed.
+//! change colours, reverse the reading order or not be seen at all is shown instead of obeyed.
 
 use std::borrow::Cow;
 
@@ -46,8 +46,8 @@ pub(crate) fn neutral_json(json: &str) -> Cow<'_, str> {
     let mut safe = String::with_capacity(json.len() + 16);
     for character in json.chars() {
         match harmful(character) {
-            // All of them have four digits, and outside of strings there is none.
-            true => safe += &format!("\\u{:04x}", u32::from(character)),
+            // Outside of strings there is none.
+            true => safe.extend(character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}"))),
             false => safe.push(character),
         }
     }
@@ -61,13 +61,22 @@ fn push(safe: &mut String, character: char) {
     }
 }
 
-/// Control characters (with the escape and the 8-bit ones), line separators, and whatever changes
-/// the direction of what follows.
+/// Control characters (with the escape and the 8-bit ones), line separators, whatever changes the
+/// direction of what follows, and what nobody sees but a model reads, such as tags: whoever looks at a
+/// definition before trusting it sees all that it says. What joins letters and emoji stays.
 fn misleads(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
-            '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            '\u{061c}'
+                | '\u{200b}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e0fff}'
         )
 }
 
@@ -85,11 +94,21 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_sees_is_shown() {
+        let check = |text: &str, expected: &str| assert_eq!(neutral_text(text), expected);
+        // "Hi" in tags, which a model reads as letters.
+        check("a\u{e0048}\u{e0069}b", "a\\u{e0048}\\u{e0069}b");
+        check("a\u{200b}\u{2060}\u{feff}\u{e0100}b", "a\\u{200b}\\u{2060}\\u{feff}\\u{e0100}b");
+        // What joins and what chooses a picture is part of a word.
+        check("می\u{200c}خواهم ❤\u{fe0f}", "می\u{200c}خواهم ❤\u{fe0f}");
+    }
+
+    #[test]
     fn json_stays_the_same_value() {
-        let value = serde_json::json!({ "text": "\u{1b}[2J \u{202e} \u{9b} \n é" });
+        let value = serde_json::json!({ "text": "\u{1b}[2J \u{202e} \u{9b} \n é \u{e0041}" });
         let text = serde_json::to_string_pretty(&value).unwrap();
         let safe = neutral_json(&text);
-        assert!(!safe.contains(['\u{1b}', '\u{202e}', '\u{9b}']));
+        assert!(!safe.contains(['\u{1b}', '\u{202e}', '\u{9b}', '\u{e0041}']));
         assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).unwrap(), value);
     }
 
