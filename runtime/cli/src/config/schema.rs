@@ -52,7 +52,12 @@ fn of(setting: &Setting) -> Json {
         Kind::Text | Kind::Header => json!({ "type": "string", "minLength": 1 }),
         Kind::Address => json!({ "type": "string", "pattern": "^https?://[^@?#\\s]+$" }),
         Kind::Variable => json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" }),
-        Kind::Command => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
+        Kind::Command => json!({
+            "type": "array",
+            "items": { "type": "string" },
+            "prefixItems": [{ "type": "string", "pattern": "^(/.*|[^/]+)$" }],
+            "minItems": 1,
+        }),
         Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Some(words) => json!({ "type": "array", "items": { "enum": words } }),
         Kind::One(words) => json!({ "enum": words }),

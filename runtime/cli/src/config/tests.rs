@@ -328,6 +328,8 @@ fn the_schema_in_the_docs_is_the_one_of_the_reader() {
     agree("[providers.x]\nbase_url = \"api.example.com\"", false);
     agree("[providers.x]\nbase_url = \"https://me:secret@example.com\"", false);
     agree("[providers.x]\nkey_command = []", false);
+    agree("[providers.x]\nkey_command = [\"./key\"]", false);
+    agree("[providers.x]\nkey_command = [\"/opt/key\", \"./a\"]", true);
     agree("[providers.x]\nretries = 21", false);
     agree("[providers.x]\ntimeouts = { idle = \"soon\" }", false);
     agree("[models.x]\ntools = \"none\"", false);

@@ -83,7 +83,7 @@ impl Value {
 
     fn of_texts(texts: Vec<String>, kind: Kind) -> Result<Self, String> {
         let fits = match kind {
-            Kind::Command => texts.first().is_some_and(|program| !program.trim().is_empty()),
+            Kind::Command => texts.first().is_some_and(|program| is_program(program)),
             Kind::Some(words) => texts.iter().all(|text| words.contains(&text.as_str())),
             _ => true,
         };
@@ -158,7 +158,10 @@ impl Kind {
             Self::Address => "an address such as \"https://api.example.com/v1\"".to_owned(),
             Self::Variable => "the name of a variable, such as \"EXAMPLE_API_KEY\"; not the key".to_owned(),
             Self::Header => "a text of visible ASCII characters".to_owned(),
-            Self::Command => "a list such as [\"pass\", \"show\", \"example\"]".to_owned(),
+            Self::Command => {
+                "a list such as [\"pass\", \"show\", \"example\"], of a name or an absolute path and arguments"
+                    .to_owned()
+            }
             Self::Texts => "a list of texts".to_owned(),
             Self::Some(words) => format!("a list of some of \"{}\"", words.join("\", \"")),
             Self::One(words) => format!("one of \"{}\"", words.join("\", \"")),
@@ -186,6 +189,11 @@ fn address(text: &str) -> Result<String, String> {
         return Err("an address without `?` and `#`".to_owned());
     }
     Ok(text.trim_end_matches('/').to_owned())
+}
+
+/// A name, or an absolute path: another one would be looked for in the project that is worked on.
+fn is_program(text: &str) -> bool {
+    !text.trim().is_empty() && (text.starts_with('/') || !text.contains('/'))
 }
 
 fn is_variable(text: &str) -> bool {
@@ -220,6 +228,7 @@ mod tests {
         check("3", Kind::Dollars, "3.0");
         check("1.50", Kind::Dollars, "1.5");
         check("[\"pass\", \"show\"]", Kind::Command, "[\"pass\", \"show\"]");
+        check("[\"/opt/key\", \"./a\"]", Kind::Command, "[\"/opt/key\", \"./a\"]");
         check("true", Kind::Flag, "true");
     }
 
@@ -236,6 +245,8 @@ mod tests {
         check("\"a\\r\\nb: c\"", Kind::Header);
         check("[]", Kind::Command);
         check("\"pass show example\"", Kind::Command);
+        check("[\"./key\"]", Kind::Command);
+        check("[\"bin/key\"]", Kind::Command);
         check("[\"claude\"]", Kind::Some(&["claude-cli"]));
         check("-1", Kind::Count(0, 20));
         check("21", Kind::Count(0, 20));
