@@ -204,3 +204,27 @@ fn people_get_a_table() {
         assert!(text.contains(part), "no {part} in:\n{text}");
     }
 }
+
+#[test]
+fn the_budget_is_the_one_of_a_run() {
+    let world = World::new();
+    world.add_agent("plain", "---\nname: plain\ndescription: d\n---\nx\n");
+    world.configure("[budget]\nsteps = 7\ncost = 1.5\n");
+    world.add(".palisade/config.toml", "[budget]\ntokens = 900\n");
+    let budget = &explain(&world, &["plain"])["budget"];
+    assert_eq!(
+        (&budget["steps"], &budget["tokens"], &budget["cost_micros"]),
+        (&7.into(), &900.into(), &1_500_000.into())
+    );
+    let listed = world.palisade(&["agents", "list", "--json"]).with_code(0).json();
+    let plain = listed.as_array().unwrap().iter().find(|agent| agent["name"] == "plain").unwrap();
+    assert_eq!(&plain["budget"], budget);
+}
+
+#[test]
+fn a_call_that_cannot_be_read_is_wrong_usage() {
+    for call in ["", "read {", "read []"] {
+        let ended = World::new().palisade(&["explain", "explore", "--call", call]).with_code(2);
+        assert!(ended.stderr.starts_with("error: "), "{}", ended.stderr);
+    }
+}

@@ -122,7 +122,7 @@ impl Exit {
 /// Arguments that do not go together, found after they were parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct WrongUsage(&'static str);
+struct WrongUsage(String);
 
 fn main() -> ExitCode {
     // A shell that wants to know what can follow is answered here, and the program ends.

@@ -49,7 +49,8 @@ Examples:
   palisade chat explore
   printf '%s\\n' \"what is this?\" \"where does it start?\" | palisade chat explore
 
-Nothing of a conversation is kept but what `/save FILE` writes, and the lines that were typed.
+Nothing of a conversation is kept but what `/save FILE` writes, the lines that were typed, and for a week the outputs
+of tools that were too long for the model.
 
 Exit codes: as those of `palisade run`, for the last message";
 

@@ -1,12 +1,11 @@
 //! `palisade explain`: what an agent may do, and why.
 
-use anyhow::{Context as _, bail};
 use palisade_catalog::{Explanation, available, effective};
 use palisade_grants::Decision;
 use serde_json::Value;
 
 use crate::{
-    Exit,
+    Exit, WrongUsage,
     places::Lookup,
     render::{Line, Style, Terminal, words},
     settings::Settings,
@@ -36,13 +35,14 @@ Examples:
   palisade explain reviewer --agents-dir ./agents --json
   palisade explain explore --call 'bash {\"command\": \"ls; rm -rf x\"}'
 
-Exit codes: 0 explained, 1 there is no such agent or its file is broken, 2 wrong usage";
+Exit codes: 0 explained, 1 there is no such agent, or its file or the configuration is broken, 2 wrong usage";
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let calls = arguments.call.iter().map(|text| call(text)).collect::<anyhow::Result<Vec<_>>>()?;
-    let (_, registry) = arguments.lookup.open(settings)?;
+    let calls = arguments.call.iter().map(|text| call(text)).collect::<Result<Vec<_>, _>>()?;
+    let (workspace, registry) = arguments.lookup.open(settings)?;
+    let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
     let found = registry.look_up(&arguments.agent)?;
-    let effective = effective(found.agent, &available(&registry), &registry);
+    let effective = effective(&config.budgeted(found.agent), &available(&registry), &registry);
     let explanation = Explanation::new(&effective, found.shadows, found.warnings(), &calls);
     if arguments.json {
         terminal.json(&explanation)?;
@@ -53,17 +53,20 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
 }
 
 /// Reads `TOOL JSON`; without JSON the input is empty.
-fn call(text: &str) -> anyhow::Result<(String, Value)> {
+fn call(text: &str) -> Result<(String, Value), WrongUsage> {
     let text = text.trim();
     let (tool, input) = text.split_once(char::is_whitespace).unwrap_or((text, "{}"));
     if tool.is_empty() {
-        bail!("--call needs a tool and its input, such as 'bash {{\"command\": \"ls\"}}'");
+        return Err(WrongUsage("--call needs a tool and its input, such as 'bash {\"command\": \"ls\"}'".to_owned()));
     }
-    let input: Value = serde_json::from_str(input).with_context(|| format!("the input of `{tool}` is not JSON"))?;
-    if !input.is_object() {
-        bail!("the input of `{tool}` must be a JSON object, such as {{\"path\": \"README.md\"}}");
+    match serde_json::from_str(input) {
+        Ok(input @ Value::Object(_)) => Ok((tool.to_owned(), input)),
+        Ok(_) => {
+            let example = "such as {\"path\": \"README.md\"}";
+            Err(WrongUsage(format!("the input of `{tool}` must be a JSON object, {example}")))
+        }
+        Err(error) => Err(WrongUsage(format!("the input of `{tool}` is not JSON: {error}"))),
     }
-    Ok((tool.to_owned(), input))
 }
 
 /// Prints what an agent may do, for people.

@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use palisade_agent::{ENTRY_LIMIT, Event, Watcher as _};
 use palisade_catalog::{available, effective};
 use serde_json::Value;
@@ -96,7 +96,8 @@ Exit codes:
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let format = if arguments.json { Format::Json } else { arguments.output_format };
     if arguments.transcript && format == Format::Text {
-        return Err(WrongUsage("--transcript is printed with JSON: add --json or --output-format stream-json").into());
+        let wrong = "--transcript is printed with JSON: add --json or --output-format stream-json";
+        return Err(WrongUsage(wrong.to_owned()).into());
     }
     let (workspace, registry) = arguments.lookup.open(settings)?;
     let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
@@ -185,8 +186,11 @@ fn task(words: &[String]) -> anyhow::Result<String> {
     if !words.iter().any(|word| word == "-") {
         return Ok(said);
     }
-    let mut text = String::new();
-    let mut input = io::stdin().lock().take(ENTRY_LIMIT as u64);
-    input.read_to_string(&mut text).context("standard input cannot be read as text")?;
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(ENTRY_LIMIT as u64 + 1).read_to_end(&mut bytes).context("standard input cannot be read")?;
+    if bytes.len() > ENTRY_LIMIT {
+        bail!("standard input has more than the {ENTRY_LIMIT} bytes of a task; put it into a file of the workspace");
+    }
+    let text = String::from_utf8(bytes).context("standard input is no text")?;
     Ok(if said.is_empty() { text } else { format!("{said}\n\n{text}") })
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Exit,
+    config::Config,
     places::Lookup,
     render::{Line, Style, Terminal, words},
     settings::Settings,
@@ -24,13 +25,14 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
-    let (_, registry) = arguments.lookup.open(settings)?;
+    let (workspace, registry) = arguments.lookup.open(settings)?;
+    let config = arguments.lookup.config(settings, &workspace, &registry);
     let entries = registry.entries();
     let shown = entries
         .iter()
         .filter(|entry| arguments.all || entry.agent.is_none_or(|agent| !agent.hidden && agent.ui_visible));
     if arguments.json {
-        terminal.json(&shown.map(|entry| value(entry, &registry)).collect::<Vec<_>>())?;
+        terminal.json(&shown.map(|entry| value(entry, &registry, &config)).collect::<Vec<_>>())?;
         return Ok(Exit::Done);
     }
     for entry in shown {
@@ -42,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     Ok(Exit::Done)
 }
 
-fn value(entry: &Entry<'_>, registry: &Registry) -> Value {
+fn value(entry: &Entry<'_>, registry: &Registry, config: &Config) -> Value {
     let mut value = json!({
         "name": entry.name,
         "source": entry.origin.layer.name(),
@@ -56,7 +58,7 @@ fn value(entry: &Entry<'_>, registry: &Registry) -> Value {
         "warnings": entry.warnings,
     });
     if let Some(agent) = entry.agent {
-        let effective = effective(agent, &available(registry), registry);
+        let effective = effective(&config.budgeted(agent), &available(registry), registry);
         value["display_name"] = agent.display_name().into();
         value["description"] = agent.description.as_str().into();
         value["hidden"] = agent.hidden.into();
