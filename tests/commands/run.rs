@@ -78,6 +78,23 @@ fn a_flag_cannot_raise_the_budget_of_the_definition() {
 }
 
 #[test]
+fn a_task_that_is_too_long_is_refused_and_not_cut() {
+    let world = World::new();
+    // The limit falls into the middle of a character.
+    let ended = world.palisade_reading(&["run", "explore", "-"], &format!("x{}", "é".repeat(200_000))).with_code(1);
+    assert!(ended.stderr.starts_with("error: standard input has more than the 262144 bytes"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_script_that_is_no_text_is_an_error_with_its_place() {
+    let world = World::new();
+    let script = world.add_outside("script.jsonl", b"{\"text\": \"a\"}\n{\"text\": \"\xff\"}\n");
+    let ended = world.palisade(&["run", "explore", "--model", &format!("scripted:{script}")]).with_code(1);
+    let expected = "line 2 of the script is not UTF-8, from byte 11 of the line on";
+    assert_eq!(ended.stderr, format!("error: the script {script}: {expected}\n"));
+}
+
+#[test]
 fn unknown_names_are_answered_with_the_known_ones() {
     let world = World::new();
     let ended = world.palisade(&["run", "exploer"]).with_code(1);

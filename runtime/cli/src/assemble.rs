@@ -103,6 +103,6 @@ impl Spoken {
 /// Replies from a file that the person who starts the program has named.
 #[expect(clippy::disallowed_methods, reason = "a file that was named on the command line")]
 fn scripted(file: &str) -> anyhow::Result<Scripted> {
-    let script = std::fs::read_to_string(file).with_context(|| format!("the script {file} cannot be read"))?;
-    Scripted::parse(&script).with_context(|| format!("the script {file}"))
+    let script = std::fs::read(file).with_context(|| format!("the script {file} cannot be read"))?;
+    Scripted::parse(script).with_context(|| format!("the script {file}"))
 }

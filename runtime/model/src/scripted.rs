@@ -33,8 +33,8 @@ impl Scripted {
     /// - `ended`: `complete`, `length` or `refused`;
     /// - `kept`: what the provider wants back;
     /// - `error`: `{"kind": "rate_limited", "message": …}`: the reply fails after its parts were heard.
-    pub fn parse(script: &str) -> Result<Self, ScriptError> {
-        Ok(Self { replies: Mutex::new(script::parse(script)?.into()) })
+    pub fn parse(script: impl AsRef<[u8]>) -> Result<Self, ScriptError> {
+        Ok(Self { replies: Mutex::new(script::parse(script.as_ref())?.into()) })
     }
 
     /// Replays these replies.

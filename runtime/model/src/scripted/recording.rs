@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "this file owns the file that a run is recorded in")]
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,8 +46,7 @@ impl Recording {
         if !file.metadata()?.is_file() {
             return wrong("it is there and is no file");
         }
-        let mut first = [0];
-        if file.read(&mut first)? == 1 && first != *b"{" {
+        if !begins_as_recording(&file)? {
             return wrong("the file is there and is no recording");
         }
         let whole = end_of_last_line(&mut file)?;
@@ -111,6 +110,16 @@ impl Script {
         self.file.write_all(line.as_bytes())?;
         self.file.sync_data()
     }
+}
+
+/// Whether the first line of a file is a reply, or as much of one as was written.
+fn begins_as_recording(file: &File) -> io::Result<bool> {
+    let mut line = Vec::new();
+    BufReader::new(file).read_until(b'\n', &mut line)?;
+    Ok(match serde_json::from_slice::<ScriptedReply>(&line) {
+        Ok(reply) => reply != ScriptedReply::default(),
+        Err(error) => error.is_eof() && !line.ends_with(b"\n"),
+    })
 }
 
 /// Where the last whole line of a file ends.

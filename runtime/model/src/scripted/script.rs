@@ -8,6 +8,14 @@ use thiserror::Error;
 /// A script that cannot be read.
 #[derive(Debug, Error)]
 pub enum ScriptError {
+    /// It is no text.
+    #[error("line {line} of the script is not UTF-8, from byte {byte} of the line on")]
+    Bytes {
+        /// Counts from one.
+        line: usize,
+        /// Counts from one.
+        byte: usize,
+    },
     /// It is no list of replies.
     #[error("the script is not a list of {EXAMPLE}: {0}")]
     List(serde_json::Error),
@@ -79,7 +87,8 @@ fn no_input() -> Value {
 }
 
 /// Reads a list of replies, or one reply per line.
-pub(super) fn parse(script: &str) -> Result<Vec<ScriptedReply>, ScriptError> {
+pub(super) fn parse(script: &[u8]) -> Result<Vec<ScriptedReply>, ScriptError> {
+    let script = text(script)?;
     let mut replies: Vec<ScriptedReply> = match script.trim_start().starts_with('{') {
         true => lines(script)?,
         false if script.trim().is_empty() => return Err(ScriptError::Empty),
@@ -94,6 +103,15 @@ pub(super) fn parse(script: &str) -> Result<Vec<ScriptedReply>, ScriptError> {
         }
     }
     Ok(replies)
+}
+
+fn text(script: &[u8]) -> Result<&str, ScriptError> {
+    str::from_utf8(script).map_err(|error| {
+        let readable = script.get(..error.valid_up_to()).unwrap_or_default();
+        let line = readable.split(|byte| *byte == b'\n').last().unwrap_or_default();
+        let lines = readable.iter().filter(|byte| **byte == b'\n').count();
+        ScriptError::Bytes { line: lines + 1, byte: line.len() + 1 }
+    })
 }
 
 fn lines(script: &str) -> Result<Vec<ScriptedReply>, ScriptError> {

@@ -57,6 +57,20 @@ fn a_misspelt_script_is_an_error() {
     check("{\"text\": \"a", "line 1 of the script");
 }
 
+#[test]
+fn bytes_that_are_no_text_are_an_error_with_their_place() {
+    let check = |script: &[u8], expected: &str| {
+        assert_eq!(Scripted::parse(script).unwrap_err().to_string(), expected);
+    };
+    check(b"\xff", "line 1 of the script is not UTF-8, from byte 1 of the line on");
+    check(
+        b"{\"text\": \"a\"}\n{\"text\": \"\xc0\xaf\"}\n",
+        "line 2 of the script is not UTF-8, from byte 11 of the line on",
+    );
+    // Half a character, as where a file was cut.
+    check("[\"é".as_bytes().split_last().unwrap().1, "line 1 of the script is not UTF-8, from byte 3 of the line on");
+}
+
 #[tokio::test]
 async fn a_reply_is_heard_in_pieces_that_add_up() {
     let script = r#"[{"thinking": "hm", "text": "one two three four five six seven eight", "calls": [{"tool": "ls"}]},
@@ -165,11 +179,19 @@ async fn a_recording_that_was_cut_off_can_be_replayed_and_continued() {
 fn a_file_that_is_no_recording_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notes.md");
-    std::fs::write(&path, "# Notes").unwrap();
-    let scripted = Box::new(Scripted::new([]));
-    let refused = Recording::append(scripted, &path, Secrets::default()).err().unwrap();
-    assert_eq!(refused.to_string(), "the file is there and is no recording");
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "# Notes");
+    let append = |path: &std::path::Path| {
+        Recording::append(Box::new(Scripted::new([])), path, Secrets::default())
+            .map(drop)
+            .map_err(|error| error.to_string())
+    };
+    for text in ["# Notes", "{\"name\": \"x\"}", "{\n  \"name\": \"x\"\n}", "{}", "[{\"text\": \"a\"}]"] {
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(append(&path), Err("the file is there and is no recording".to_owned()), "{text}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+    // Half of the first line was written.
+    std::fs::write(&path, "{\"text\": \"a").unwrap();
+    assert_eq!(append(&path), Ok(()));
 }
 
 /// A workspace that is not trusted may have a link or a pipe where somebody wants to record.
