@@ -1,12 +1,14 @@
 //! A model that wants everything it was not given. It is only text: what it can reach is what its
 //! agent was granted, whatever it asks for, however it asks, and whoever told it to.
 
+use std::{ffi::OsStr, fs, io, net::TcpListener, os::unix::ffi::OsStrExt as _};
+
 use palisade_agent::{
     Budget, Cancellation, ENTRY_LIMIT, Entry, Event, FailureKind, Outcome, Quiet, Reply, Run, RunError, ToolCall,
     ToolOutcome, Transcript,
 };
 use palisade_catalog::{BuiltIn, Equipped, Registry, available, effective, equip};
-use palisade_model::Scripted;
+use palisade_model::{ScriptError, Scripted};
 use palisade_sandbox::Workspace;
 use palisade_tests::world::World;
 use serde_json::{Value, json};
@@ -140,6 +142,78 @@ fn a_model_that_asks_for_everything_gets_what_was_granted() {
     }
 }
 
+/// Names under which models look for a network, none of which is there.
+const NETWORK: [&str; 14] = [
+    "web_fetch",
+    "WebFetch",
+    "web-fetch",
+    "fetch",
+    "http",
+    "http_request",
+    "net.http",
+    "curl",
+    "functions.curl",
+    "wget",
+    "browser",
+    "socket",
+    "dns_lookup",
+    "mcp__fetch__fetch",
+];
+
+/// Hosts and files, as addresses: of this machine, of its neighbours, of a cloud's secrets.
+fn addresses(listening: &str) -> Vec<String> {
+    let mut addresses = vec![
+        "http://169.254.169.254/latest/meta-data/iam/security-credentials/".to_owned(),
+        "http://[fd00:ec2::254]/".to_owned(),
+        "https://example.com/".to_owned(),
+        "file:///etc/passwd".to_owned(),
+        "file://localhost/etc/passwd".to_owned(),
+        "data:text/plain,mine".to_owned(),
+        "\\\\127.0.0.1\\share\\x".to_owned(),
+    ];
+    addresses
+        .extend(["http://", "https://", "ftp://", "//", "tcp://", ""].map(|scheme| format!("{scheme}{listening}/x")));
+    addresses
+}
+
+/// INJ-02: whatever it is called and wherever it stands, an address is no more than text.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "somebody has to listen to hear that nobody comes")]
+fn a_model_that_asks_for_hosts_reaches_none() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let listening = listener.local_addr().unwrap().to_string();
+    for agent in ["explore", "plan", "review", "verification", "general"] {
+        let world = World::new();
+        let before = world.tree();
+        let mut calls = Vec::new();
+        for address in addresses(&listening) {
+            for tool in NETWORK {
+                calls.extend(
+                    ["url", "uri", "host", "input"].map(|field| call(tool, json!({ field: address, "method": "GET" }))),
+                );
+            }
+            calls.extend(["read", "ls", "tree"].map(|tool| call(tool, json!({ "path": address }))));
+            calls.extend(["grep", "glob"].map(|tool| call(tool, json!({ "pattern": "*", "path": address }))));
+            calls.push(call("write", json!({ "path": address, "content": "mine" })));
+            calls.push(call("edit", json!({ "path": address, "old_string": "a", "new_string": "b" })));
+            calls.push(call("bash", json!({ "command": format!("curl -s {address}; wget {address}") })));
+        }
+        calls.push(call("bash", json!({ "command": format!("cat < /dev/tcp/{}", listening.replace(':', "/")) })));
+        let ended = run_as(agent, &world, replies(calls));
+        ended.is_sound(&world);
+        for (tool, result) in ended.results() {
+            let is_network = NETWORK.contains(&tool);
+            assert!(!is_network || result == Err(FailureKind::UnknownTool), "{agent}: {tool} gave {result:?}");
+            // One that may write takes an address for the name of a file, and the file is in its workspace.
+            let may = agent == "general" && ["write", "bash"].contains(&tool);
+            assert!(may || result.is_err(), "{agent}: {tool} gave {result:?}");
+        }
+        assert!(agent == "general" || before == world.tree(), "{agent} changed something");
+    }
+    assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock, "somebody came");
+}
+
 /// INJ-01, INJ-03: a file tells the model to write where it would be obeyed later, and it does as told.
 #[test]
 fn a_model_that_obeys_a_file_cannot_change_what_decides_over_it() {
@@ -208,6 +282,68 @@ fn ten_thousand_calls_and_huge_arguments_stay_bounded() {
 
 fn nested(depth: usize) -> Value {
     (0..depth).fold(json!("."), |inner, _| json!([inner]))
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused_with_their_place() {
+    let refused = |first: &[u8], odd: &[u8], last: &[u8]| {
+        let script = [b"{\"text\": \"fine\"}\n", first, odd, last, b"\n{\"text\": \"fine\"}\n"].concat();
+        Scripted::parse(script).unwrap_err()
+    };
+    // None, the long way to write `/`, half a character, half a pair, beyond the last one.
+    for bytes in [&b"\xff"[..], b"\xc0\xaf", b"\xe2\x82", b"\xed\xa0\x80", b"\xf5\x80\x80\x80"] {
+        for (first, last) in [("{\"text\": \"", "\"}"), ("{\"calls\": [{\"tool\": \"", "\"}]}")] {
+            let error = refused(first.as_bytes(), bytes, last.as_bytes());
+            let place = first.len() + 1;
+            assert!(matches!(error, ScriptError::Bytes { line: 2, byte } if byte == place), "{bytes:?}: {error}");
+        }
+    }
+    // Half a pair that is written with letters.
+    for half in [r"\ud800", r"\udfff", r"\ud800\ud800", r"\ud800x"] {
+        for (first, last) in [
+            (r#"{"text": ""#, r#""}"#),
+            (r#"{"calls": [{"tool": ""#, r#""}]}"#),
+            (r#"{"calls": [{"tool": "read", "input": {"path": ""#, r#""}}]}"#),
+            (r#"{"calls": [{"tool": "read", "input": {""#, r#"": 1}}]}"#),
+        ] {
+            let error = refused(first.as_bytes(), half.as_bytes(), last.as_bytes());
+            assert!(matches!(error, ScriptError::Line { line: 2, .. }), "{first}{half}{last}: {error}");
+        }
+    }
+}
+
+/// TOOL-02: from the wire such an input comes as the text that it was.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "makes a file that no text can name")]
+fn odd_texts_and_odd_files_give_typed_results() {
+    let world = World::new();
+    fs::write(world.workspace().join(OsStr::from_bytes(b"odd-\xff\xc0\xaf")), b"mine \xff\xc0\xaf\n").unwrap();
+    fs::write(world.inside("odd.bin"), b"mine \xff\xed\xa0\x80\n").unwrap();
+    let refused = vec![
+        call("read", Value::String(r#"{"path": "\ud800"}"#.to_owned())),
+        call("read", Value::String("{\"path\": \"\u{fffd}".to_owned())),
+        call("re\u{fffd}ad", json!({ "path": "file" })),
+        call("read\u{e0041}", json!({ "path": "file" })),
+        call("\u{202e}daer", json!({ "path": "file" })),
+        call("read", json!({ "path": "odd-\u{fffd}\u{fffd}\u{fffd}" })),
+        call("read", json!({ "path": "file\u{0}" })),
+        call("read", json!({ "path": "fi\u{2215}le" })),
+        call("read", json!({ "path": "a".repeat(100_000) })),
+        call("read", json!({ "path": "a/".repeat(50_000) })),
+        call("read", json!({ "path\u{0}": "file" })),
+    ];
+    let looking = vec![
+        call("ls", json!({ "path": "." })),
+        call("tree", json!({ "path": "." })),
+        call("glob", json!({ "pattern": "**/*" })),
+        call("grep", json!({ "pattern": "mine" })),
+    ];
+    let ended = run_as("explore", &world, [replies(refused.clone()), replies(looking)].concat());
+    ended.is_sound(&world);
+    let results = ended.results();
+    let (refusals, looks) = results.split_at(refused.len());
+    assert!(refusals.iter().all(|(_, result)| result.is_err()), "{refusals:?}");
+    assert!(looks.iter().all(|(_, result)| result.is_ok()), "{looks:?}");
 }
 
 /// PROV-09
