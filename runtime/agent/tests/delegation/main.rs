@@ -1,5 +1,7 @@
 //! Agents that ask agents, through the tools they have for it, with a crew and models made for the tests.
 
+#![expect(clippy::unwrap_used, reason = "a test stops where its own assumptions fail")]
+
 mod ask;
 mod background;
 mod events;
