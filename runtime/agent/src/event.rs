@@ -1,4 +1,4 @@
-//! What a watcher (terminal, log, server-sent events) is told. Only the loop sends events.
+//! What a watcher (terminal, log, server-sent events) is told. Only the loop sends events, and what it has started.
 
 use std::time::Duration;
 

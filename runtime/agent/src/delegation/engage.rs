@@ -28,6 +28,16 @@ pub(super) fn is_with(session: &Session, agent: &Agent) -> bool {
 /// The longest name of an agent.
 const NAME: usize = 100;
 
+/// Whether the rules about agents were looked at before, and somebody asked where they want it. They are written for
+/// `task`, and hold for every way to ask an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By a call of `task`, or what follows from one.
+    Ruled,
+    /// By a call of this tool.
+    Unruled(&'static str),
+}
+
 /// What a request may lower for one piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Lower {
@@ -43,13 +53,14 @@ impl Delegation {
         place: &Place,
         name: &str,
         stored: Option<&Ceiling>,
+        way: Way,
     ) -> Result<(Seat, Recruit), Refusal> {
         check_name(name)?;
         let seat = place.seat()?;
         let ceiling = stored.map_or_else(|| seat.ceiling.clone(), |stored| seat.ceiling.narrow(stored));
         let asker = Seat { ceiling, ..Seat::clone(seat) };
         let recruit = self.crew.recruit(name, &asker)?;
-        permit(&asker, name, &recruit)?;
+        permit(&asker, name, &recruit, way)?;
         let times = asker.chain.iter().filter(|other| **other == recruit.agent.name).count();
         if times >= self.limits.same_agent {
             return Err(Refusal::denied(
@@ -66,6 +77,16 @@ impl Delegation {
         // Whoever works rights out, there is no way up.
         let ceiling = recruit.ceiling.narrow(&asker.ceiling);
         Ok((asker, Recruit { ceiling, ..recruit }))
+    }
+
+    /// Refuses when the one that asks has too much going on that it does not wait for.
+    pub(super) fn check_background(&self, asker: &Seat) -> Result<(), Refusal> {
+        let most = self.limits.per_call;
+        if self.active.background_of(&asker.session.id) < most {
+            return Ok(());
+        }
+        let text = format!("{most} tasks of yours run in the background already; wait for one with `task_result`");
+        Err(Refusal::denied("task_limit_exceeded", text))
     }
 
     /// Opens the account of a piece of work below the one that asks.
@@ -129,7 +150,8 @@ impl Delegation {
 
     /// Another turn of an agent that was asked before, for an answer that has come for it.
     pub(super) fn callback_order(&self, above: &Above, message: &Queued) -> Result<Order, Refusal> {
-        let (asker, recruit) = self.engage(&above.place, &above.name, above.session.origin.ceiling.as_ref())?;
+        let (asker, recruit) =
+            self.engage(&above.place, &above.name, above.session.origin.ceiling.as_ref(), Way::Ruled)?;
         let (account, allowance) = self.account(&asker, &recruit, Lower::default())?;
         Ok(Order {
             task: super::fresh::task_id(),
@@ -166,26 +188,25 @@ impl Delegation {
             "ceiling": order.recruit.ceiling,
             "cut": order.recruit.cut,
             "fingerprint": order.recruit.fingerprint,
-            "run": run,
         });
-        self.audit(&order.key(), "spawn", detail).await;
+        self.audit(&order.key(), Some(run), "spawn", detail).await;
     }
 
     /// Writes down that an agent was refused, if it was not only the form of the request.
     pub(super) async fn audit_refusal(&self, place: &Place, tool: &str, refusal: &Refusal) {
         if let (Ok(seat), FailureKind::Denied) = (place.seat(), refusal.kind) {
             let detail = json!({ "tool": tool, "code": refusal.code, "why": refusal.text, "chain": seat.chain });
-            self.audit(&seat.session, "refused", detail).await;
+            self.audit(&seat.session, seat.run.as_deref(), "refused", detail).await;
         }
     }
 
     /// Writes something down that somebody may want to look into later. A store that cannot, fails the run soon.
-    pub(super) async fn audit(&self, session: &SessionKey, kind: &str, detail: Value) {
+    pub(super) async fn audit(&self, session: &SessionKey, run: Option<&str>, kind: &str, detail: Value) {
         let record = AuditRecord {
             tenant: session.tenant.clone(),
             at: None,
             session: Some(session.id.clone()),
-            run: None,
+            run: run.map(str::to_owned),
             kind: kind.to_owned(),
             detail,
         };
@@ -211,7 +232,7 @@ fn check_name(name: &str) -> Result<(), Refusal> {
 }
 
 /// Holds a name against what the one who asks may do: its grants, and its rules where they name agents.
-fn permit(asker: &Seat, name: &str, recruit: &Recruit) -> Result<(), Refusal> {
+fn permit(asker: &Seat, name: &str, recruit: &Recruit, way: Way) -> Result<(), Refusal> {
     let agents = &asker.ceiling.grants.agents;
     let granted = |name: &str| name.parse::<Word>().is_ok_and(|word| agents.covers(&word));
     // Another name for an agent is as good as its own; an agent of a plugin is not the one that is called alike.
@@ -228,21 +249,23 @@ fn permit(asker: &Seat, name: &str, recruit: &Recruit) -> Result<(), Refusal> {
     }
     let scope = &asker.agent.scope;
     let permissions = &scope.permissions;
-    let rules = [scope.tools.as_ref(), Some(&scope.disallowed), permissions.allow.as_ref(), Some(&permissions.deny)];
+    let lists = [&scope.disallowed, &permissions.deny, &permissions.ask];
+    let rules = lists.into_iter().chain(&scope.tools).chain(&permissions.allow);
     let names_agents = |rule: &Rule| rule.specifier().is_some() && rule.matches_tool("task");
-    if !rules.into_iter().flatten().flatten().any(names_agents) {
+    if !rules.flatten().any(names_agents) {
         return Ok(());
     }
-    // Rules about agents are written for `task` and hold for every way to ask one.
-    let decides = |name: &str| {
-        let input = json!({ "agent": name });
-        scope.decide(&Call::new("task", &input))
-    };
+    let decides = |tool: &str, input: &Value| scope.decide(&Call::new(tool, input));
     for name in [name, recruit.agent.name.as_str()] {
-        let verdict = decides(name);
-        if verdict.decision == Decision::Deny {
-            return Err(Refusal::denied("tool_not_allowed", format!("agent `{name}` is refused: {}", verdict.reason)));
-        }
+        let verdict = decides("task", &json!({ "agent": name }));
+        let why = match (verdict.decision, way) {
+            (Decision::Allow, _) | (Decision::Ask, Way::Ruled) => continue,
+            // Somebody was asked about the call as it is.
+            (Decision::Ask, Way::Unruled(tool)) if decides(tool, &json!({})).decision == Decision::Ask => continue,
+            (Decision::Ask, Way::Unruled(_)) => format!("{}; that is possible with `task` only", verdict.reason),
+            (Decision::Deny, _) => verdict.reason,
+        };
+        return Err(Refusal::denied("tool_not_allowed", format!("agent `{name}` is refused: {why}")));
     }
     Ok(())
 }

@@ -156,7 +156,7 @@ impl Delegation {
             lasts: self.lease,
         };
         let lease = self.store.begin(run).await?;
-        self.audit(&message.session, "message_set_aside", json!({ "message": message.id })).await;
+        self.audit(&message.session, Some(&lease.run), "message_set_aside", json!({ "message": message.id })).await;
         self.store.end(&lease, &RunEnd { ending: Ending::Cancelled, spending: Spending::default() }).await
     }
 

@@ -112,6 +112,10 @@ impl Delegation {
         stage.begin(Ok(Begun::Started));
         let seen = self.see_through(order, opened, &equipment, &place, &watcher, (canceller, cancellation));
         let mut report = seen.await;
+        if !matches!(report.ending, Ending::Unwritten(_)) {
+            // The run has written down how it ended.
+            take(&stage.lease);
+        }
         report.warnings = equipment.warnings;
         Ok(report)
     }
@@ -250,9 +254,8 @@ async fn work(
     };
     report.duration = since.elapsed();
     if !report.is_success() {
-        // A run that came to its end has written that down; of any other this is the end.
-        let lease = stage.lease.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(lease) = lease {
+        // Whatever the run could not write down itself.
+        if let Some(lease) = take(&stage.lease) {
             drop(lease.end(RunEnd { ending: report.ending.clone(), spending: Spending::default() }).await);
         }
     }

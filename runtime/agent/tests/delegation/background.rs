@@ -101,6 +101,8 @@ async fn only_so_much_goes_on_in_the_background() {
     let third = begin(&stage).await;
     assert_eq!(third["error_type"], "task_limit_exceeded");
     assert!(third["error"].as_str().unwrap().contains("wait for one"));
+    let message = stage.call("agents_message", json!({ "agentId": "general", "content": "x", "mode": "async" })).await;
+    assert!(message.text().contains("task_limit_exceeded"));
 }
 
 /// Work in the background begins also when the one that started it took the only place.

@@ -120,7 +120,13 @@ async fn a_rule_about_agents_cannot_be_walked_around() {
         default: Some(palisade_grants::Decision::Deny),
         ..Policy::default()
     };
-    for policy in [deny, allow] {
+    let ask = Policy {
+        ask: vec![Rule::parse("Agent(secret)").unwrap()],
+        default: Some(palisade_grants::Decision::Allow),
+        ..Policy::default()
+    };
+    let unsaid = Policy { default: None, ..allow.clone() };
+    for policy in [deny, allow, ask, unsaid] {
         let boss = Agent::new("boss", "").with_permissions(policy);
         let stage = Stage::set(Setting { boss, ..Setting::default() }).await;
         stage.with("secret", echo).with("open", echo);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{read, task};
 use crate::delegation::{
     Delegation, Reserve,
-    engage::Lower,
+    engage::{Lower, Way},
     fresh,
     keep::Keep,
     order::{Order, WhenBusy},
@@ -67,7 +67,7 @@ async fn order(
     let stored = session.origin.ceiling.clone().unwrap_or_else(|| seat.ceiling.clone());
     let asked = |name: &str| session.attributes.get(name).and_then(Value::as_str);
     let name = asked("asked").unwrap_or(&session.agent).to_owned();
-    let (asker, recruit) = hub.engage(place, &name, Some(&stored))?;
+    let (asker, recruit) = hub.engage(place, &name, Some(&stored), Way::Ruled)?;
     if asked("fingerprint") != Some(hub.mark(&asker, &name, &stored)?.as_str()) {
         return Err(Refusal::denied(
             "definition_changed",

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{fitted, read, seconds};
 use crate::delegation::{
     Delegation,
-    engage::{Lower, is_with},
+    engage::{Lower, Way, is_with},
     fresh,
     keep::Keep,
     order::{Order, WhenBusy},
@@ -114,7 +114,8 @@ async fn order(hub: &Arc<Delegation>, place: &Arc<Place>, input: Input, call: &s
             ),
         ));
     }
-    let (asker, recruit) = hub.engage(place, name, None)?;
+    hub.check_background(seat)?;
+    let (asker, recruit) = hub.engage(place, name, None, Way::Unruled("agents_message"))?;
     if input.mode == Mode::Sync && seat.chain.contains(&recruit.agent.name) {
         let text = format!("agent `{name}` waits for this answer itself; use mode `async`, or ask another agent");
         return Err(Refusal::session(text));
@@ -124,7 +125,8 @@ async fn order(hub: &Arc<Delegation>, place: &Arc<Place>, input: Input, call: &s
     let created = found.is_none();
     let (session, asker, recruit) = match found {
         Some(session) => {
-            let (asker, recruit) = hub.engage(place, name, session.origin.ceiling.as_ref())?;
+            let (asker, recruit) =
+                hub.engage(place, name, session.origin.ceiling.as_ref(), Way::Unruled("agents_message"))?;
             (session, asker, recruit)
         }
         None => {

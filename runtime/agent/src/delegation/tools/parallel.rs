@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{fitted, read, task};
-use crate::delegation::{Delegation, place::Place, refusal::Refusal, report::Report};
+use crate::delegation::{Delegation, engage::Way, place::Place, refusal::Refusal, report::Report};
 use crate::{FailureKind, ToolResult};
 
 #[derive(Deserialize)]
@@ -85,7 +85,7 @@ async fn one(
     call: &str,
     cancellation: crate::Cancellation,
 ) -> Done {
-    let wanted = read::<task::Input>(&input.to_string())?.wanted()?;
+    let wanted = read::<task::Input>(&input.to_string())?.wanted(Way::Unruled("parallel_task"))?;
     if wanted.background {
         return Err(Refusal::invalid("tasks of one call are waited for; use `task` for one in the background"));
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{fitted, read, seconds};
 use crate::delegation::{
     Delegation, PoolKey,
-    engage::Lower,
+    engage::{Lower, Way},
     fresh,
     keep::Keep,
     order::{Order, WhenBusy},
@@ -46,7 +46,8 @@ pub(super) struct Input {
 /// What is wanted, when the input makes sense.
 #[derive(Clone)]
 pub(super) struct Wanted {
-    pub(super) agent: String,
+    agent: String,
+    way: Way,
     prompt: String,
     description: String,
     lower: Lower,
@@ -68,7 +69,7 @@ pub(super) fn properties() -> Value {
 
 impl Input {
     /// Holds the input against its limits, before anything is done.
-    pub(super) fn wanted(self) -> Result<Wanted, Refusal> {
+    pub(super) fn wanted(self, way: Way) -> Result<Wanted, Refusal> {
         let prompt = self.prompt.as_deref().map(str::trim).unwrap_or_default();
         if prompt.is_empty() {
             return Err(Refusal::invalid("prompt must say what is to be done"));
@@ -87,6 +88,7 @@ impl Input {
         let description = self.description.filter(|text| !text.trim().is_empty());
         Ok(Wanted {
             agent,
+            way,
             description: description.unwrap_or_else(|| prompt.to_owned()),
             prompt: prompt.to_owned(),
             lower: Lower { time, steps: self.max_steps },
@@ -113,7 +115,7 @@ pub(super) async fn call(
     input: &str,
     call: &str,
 ) -> Result<ToolResult, Refusal> {
-    let wanted = read::<Input>(input)?.wanted()?;
+    let wanted = read::<Input>(input)?.wanted(Way::Ruled)?;
     if wanted.background {
         return started(hub, place, wanted, call).await;
     }
@@ -141,13 +143,7 @@ pub(super) async fn done(
 /// Has a task begun and does not wait for its end.
 async fn started(hub: &Arc<Delegation>, place: &Arc<Place>, wanted: Wanted, call: &str) -> Result<ToolResult, Refusal> {
     let seat = place.seat()?;
-    let most = hub.limits.per_call;
-    if hub.active.background_of(&seat.session.id) >= most {
-        return Err(Refusal::denied(
-            "task_limit_exceeded",
-            format!("{most} tasks of yours run in the background already; wait for one with `task_result`"),
-        ));
-    }
+    hub.check_background(seat)?;
     let (underway, shown) = begun(hub, place, wanted, call, seat.cancellation.clone()).await?;
     underway.leave();
     Ok(ToolResult::done(shown.to_string()))
@@ -191,14 +187,14 @@ async fn order(
     call: &str,
     cancellation: Cancellation,
 ) -> Result<Order, Refusal> {
-    let Wanted { agent, prompt, description, lower, persist, background } = wanted;
-    let (asker, recruit) = hub.engage(place, &agent, None)?;
+    let Wanted { agent, way, prompt, description, lower, persist, background } = wanted;
+    let (asker, recruit) = hub.engage(place, &agent, None, way)?;
     let (account, allowance) = hub.account(&asker, &recruit, lower)?;
     let (session, keep, created) = session(hub, &asker, &agent, &recruit, persist, &description).await?;
     // A session that is asked again is under its own ceiling, too.
     let (asker, recruit) = match created {
         true => (asker, recruit),
-        false => hub.engage(place, &agent, session.origin.ceiling.as_ref())?,
+        false => hub.engage(place, &agent, session.origin.ceiling.as_ref(), way)?,
     };
     Ok(Order {
         task: fresh::task_id(),
