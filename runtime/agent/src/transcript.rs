@@ -12,6 +12,10 @@ use crate::{CALLS_PER_REPLY, FailureKind, Kept, Reply, ToolCall, ToolResult, cli
 /// length, the host pays for the memory.
 pub const ENTRY_LIMIT: usize = 256 * 1024;
 
+/// How deep the JSON in an entry may be nested. Readers of JSON stop at 128, and an entry lies inside of other things
+/// when it is read again: what is deeper could be written down and never be read.
+const NESTING_LIMIT: usize = 64;
+
 /// What was said and done, append-only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -130,7 +134,7 @@ impl Transcript {
         let (text, thinking) = (clip(&reply.text, ENTRY_LIMIT), clip(&reply.thinking, ENTRY_LIMIT));
         // It holds the calls, too: if those were changed, or if it had to be cut, it is of no use any more.
         let is_whole = calls == reply.calls;
-        let kept = reply.kept.clone().filter(|kept| is_whole && kept.value.to_string().len() <= 4 * ENTRY_LIMIT);
+        let kept = reply.kept.clone().filter(|kept| is_whole && is_kept_whole(&kept.value));
         self.entries.push(Entry::Reply { text, thinking, calls: calls.clone(), kept });
         calls
     }
@@ -206,12 +210,28 @@ fn unique(id: &str, taken: &HashSet<String>) -> String {
     (taken.len()..).map(|number| format!("{stem}-{number}")).find(|id| !taken.contains(id)).unwrap_or_default()
 }
 
+fn is_kept_whole(value: &Value) -> bool {
+    value.to_string().len() <= 4 * ENTRY_LIMIT && nesting(value) <= NESTING_LIMIT + 16
+}
+
 fn bounded(input: &Value) -> Value {
     let length = input.to_string().len();
-    if length <= ENTRY_LIMIT {
-        return input.clone();
+    if length > ENTRY_LIMIT {
+        return Value::String(format!("… {length} bytes omitted: an input may have {ENTRY_LIMIT} …"));
     }
-    Value::String(format!("… {length} bytes omitted: an input may have {ENTRY_LIMIT} …"))
+    if nesting(input) > NESTING_LIMIT {
+        return Value::String(format!("… omitted: an input may be nested {NESTING_LIMIT} deep …"));
+    }
+    input.clone()
+}
+
+/// How deep JSON is nested. It came from a reader that has a limit of its own, so this ends.
+fn nesting(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or_default(),
+        Value::Object(members) => 1 + members.values().map(nesting).max().unwrap_or_default(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
 }
 
 #[cfg(test)]
@@ -272,6 +292,18 @@ mod tests {
             let length = serde_json::to_string(entry).unwrap().len();
             assert!(length < ENTRY_LIMIT + 1024, "{length}");
         }
+    }
+
+    /// R5
+    #[test]
+    fn what_could_not_be_read_again_is_not_recorded() {
+        let deep = (0..120).fold(json!(1), |inner, _| json!([inner]));
+        let mut transcript = Transcript::new();
+        let calls = vec![ToolCall { input: deep, ..call("a") }];
+        transcript.record_reply(&Reply { calls, ..Reply::default() });
+        let written = serde_json::to_string(&transcript).unwrap();
+        assert_eq!(serde_json::from_str::<Transcript>(&written).unwrap(), transcript);
+        assert!(written.contains("nested 64 deep"), "{written}");
     }
 
     #[test]
