@@ -66,7 +66,7 @@ async fn a_document_that_is_none_is_refused() {
         ("no JSON", "hello".to_owned()),
         ("nothing", "{}".to_owned()),
         ("another version", changed(|document| document["version"] = json!(2))),
-        ("a member that is not known", changed(|document| document["session"]["cieling"] = json!({}))),
+        ("a member that is not known", changed(|document| document["session"]["roof"] = json!({}))),
         ("a ceiling that is none", changed(|document| document["session"]["ceiling"] = json!("all"))),
         ("a gap", changed(|document| document["entries"][1]["number"] = json!(7))),
         ("a result without a call", changed(|document| document["entries"][2]["entry"]["id"] = json!("7"))),
