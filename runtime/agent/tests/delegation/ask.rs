@@ -3,7 +3,7 @@
 use palisade_agent::{Agent, Ceiling};
 use serde_json::{Value, json};
 
-use super::stage::{Act, Heard, Stage, echo, late, say};
+use super::stage::{Act, Heard, Setting, Stage, echo, late, say};
 
 fn remembers(heard: &Heard) -> Act {
     say(heard.questions().join("|").replace("Execute this task: ", ""))
@@ -65,4 +65,20 @@ async fn an_agent_at_work_is_not_asked() {
     let busy = [&one, &other].iter().filter(|shown| shown["error_type"] == "agent_busy").count();
     assert_eq!(busy, 1, "{one} {other}");
     assert_eq!(stage.ask("agent_ask", again(&first, "four")).await["success"], true);
+}
+
+/// DEL-10: what was said outlives the process, and so do the limits it was begun under.
+#[tokio::test]
+async fn an_agent_can_be_asked_again_after_a_restart() {
+    let narrow = super::rights::only_agents();
+    let stage = Stage::set(Setting { ceiling: narrow.clone(), ..Setting::default() }).await;
+    stage.with("general", remembers);
+    let first = stage.ask("task", json!({ "prompt": "one" })).await;
+    let restarted = stage.restarted().await;
+    let wide = restarted.reseated(|seat| seat.ceiling = Ceiling::open()).await;
+    let second = wide.ask("agent_ask", again(&first, "two")).await;
+    assert_eq!(second["result"], "one|two");
+    assert_eq!(stage.crew.last_recruit("general").ceiling, narrow);
+    let new = wide.ask("task", json!({ "prompt": "three" })).await;
+    assert_eq!(new["result"], "three", "the pool begins empty");
 }

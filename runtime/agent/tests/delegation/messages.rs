@@ -51,7 +51,7 @@ async fn a_message_is_answered_with_all_that_is_known_of_the_turn() {
     assert_eq!(stage.entries(session).await[0], Entry::User { text: "Hello.".to_owned() });
 }
 
-/// J2, J3, J4, J5, J6, J9, P3
+/// J2, J3, J4, J5, J6, J9
 #[tokio::test]
 async fn the_session_is_the_one_that_was_meant() {
     let stage = Stage::usual().await;
@@ -182,7 +182,7 @@ async fn nobody_waits_for_one_that_waits_for_it() {
     assert!(shown["response"].as_str().unwrap().contains("waits for this answer itself"));
 }
 
-/// J12, J13, J22, S5
+/// J12, J13, J22
 #[tokio::test]
 async fn an_answer_that_nobody_waits_for_comes_as_a_turn_of_its_own() {
     let stage = Stage::usual().await;

@@ -56,7 +56,7 @@ async fn an_agent_at_work_is_not_given_another_task() {
     assert!([id(&first), id(&second)].contains(&id(&third)));
 }
 
-/// H2, H4, H6, H7, H8, H21, DF-3, DF-4: another prompt, another agent.
+/// H2, H4, H6, H8, H21, DF-3, DF-4: another prompt, another agent.
 #[tokio::test]
 async fn an_agent_whose_definition_changed_is_another_one() {
     let stage = Stage::usual().await;

@@ -285,6 +285,15 @@ impl Stage {
         Self::sitting(store, crew, hub, seat, canceller, Arc::clone(&self.events))
     }
 
+    /// The same stage, as another process finds it.
+    pub(crate) async fn restarted(&self) -> Self {
+        let (store, crew) = (Arc::clone(&self.store), Arc::clone(&self.crew));
+        let hub = Delegation::new(store, crew, DelegationLimits::default(), "another process");
+        let stage = self.reseated(|_| {}).await;
+        let seat = Seat::clone(&stage.seat);
+        Self::sitting(stage.store, stage.crew, Arc::new(hub), seat, stage.canceller, stage.events)
+    }
+
     /// Puts an agent on the stage that may do everything.
     pub(crate) fn with(&self, name: &str, part: impl Fn(&Heard) -> Act + Send + Sync + 'static) -> &Self {
         self.with_agent(Agent::new(name, format!("Is {name}.")), Ceiling::open(), part)

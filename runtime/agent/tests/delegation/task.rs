@@ -1,8 +1,11 @@
 //! `task`: one request to one agent.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use palisade_agent::{Agent, Budget, Ceiling, DELEGATION_TOOLS, Delegation, Entry, FailureKind, RunLimits, Store};
+use palisade_agent::{
+    Agent, Budget, Ceiling, DELEGATION_TOOLS, Delegation, DelegationLimits, Entry, FailureKind, Progress, RunLimits,
+    Store,
+};
 use serde_json::{Value, json};
 
 use super::stage::{Act, Setting, Stage, TENANT, echo, late, say};
@@ -105,7 +108,7 @@ async fn hidden_agents_can_be_asked_and_those_that_are_not_visible_cannot() {
     assert_eq!(all, json!({ "agents": [{ "agentId": "quiet", "displayName": "quiet", "description": "" }] }));
 }
 
-/// I5, K3, K8, K9
+/// I5, K8, K9
 #[tokio::test]
 async fn the_tool_says_which_agents_there_are() {
     let stage = Stage::usual().await;
@@ -138,7 +141,7 @@ async fn the_instructions_are_made_anew_for_every_task() {
     }
 }
 
-/// I15, I16, I24, CF-27, B28
+/// I15, I16, I24, CF-27
 #[tokio::test]
 async fn a_timeout_ends_the_work_and_is_said() {
     let stage = Stage::usual().await;
@@ -167,6 +170,28 @@ async fn a_request_lowers_limits_and_never_raises_them() {
     stage.with_agent(agent, Ceiling::open(), |_| Act::Hang);
     let shown = stage.ask("task", json!({ "prompt": "x", "agent": "slow", "timeout": 1000 })).await;
     assert!(shown["error"].as_str().unwrap().contains("The timeout was 1 seconds"), "{shown}");
+}
+
+/// I16: one that says nothing of its time has the usual.
+#[tokio::test]
+async fn an_agent_without_a_timeout_has_the_usual_one() {
+    let limits = DelegationLimits { time: Duration::from_secs(1), ..DelegationLimits::default() };
+    let stage = Stage::set(Setting { limits, ..Setting::default() }).await;
+    stage.with("general", |_| Act::Hang);
+    let shown = stage.ask("task", json!({ "prompt": "x", "timeout": 50, "thoroughness": "very thorough" })).await;
+    assert!(shown["error"].as_str().unwrap().contains("The timeout was 1 seconds"), "{shown}");
+}
+
+/// I8, CF-25
+#[tokio::test]
+async fn how_a_task_is_put_can_be_set() {
+    let stage = Stage::usual().await;
+    stage.with("general", echo);
+    let store: Arc<dyn Store> = stage.store.clone();
+    let hub = Delegation::new(store, stage.crew.clone(), DelegationLimits::default(), "me").saying("{{task}}");
+    let tools = Arc::new(hub).tools(stage.seat.clone());
+    let result = tools[0].call(r#"{"prompt": "Say {{task}}."}"#, &Progress::unheard()).await;
+    assert_eq!(super::stage::json_of(&result)["result"], "heard: Say {{task}}.");
 }
 
 /// I9

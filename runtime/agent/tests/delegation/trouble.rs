@@ -118,7 +118,7 @@ async fn a_run_that_lost_its_session_stops() {
     assert_eq!(entries.len(), 1, "only what was asked: {entries:?}");
 }
 
-/// I10: a child that ended badly does not take its siblings with it.
+/// DEL-08: a child that ended badly does not take its siblings with it.
 #[tokio::test]
 async fn siblings_go_on() {
     let stage = Stage::usual().await;
