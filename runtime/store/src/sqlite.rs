@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use palisade_agent::StoreError;
 use sqlx::{
     Connection, SqliteConnection, SqlitePool,
-    sqlite::{SqliteConnectOptions, SqlitePoolOptions},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use tokio::sync::Mutex;
 
@@ -28,9 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const READERS: u32 = 4;
 /// The most pages that a database of SQLite can have.
 const PAGES: i64 = 4_294_967_294;
-/// Up to this size in bytes a database is looked through when it is opened: a few milliseconds. Damage in a
-/// larger one is found when what is damaged is used.
-const LOOKED_THROUGH: u64 = 4 * 1024 * 1024;
+/// Up to this size in bytes a database is looked through when it is opened, which takes some milliseconds. Damage in
+/// a larger one is found when what is damaged is used.
+const LOOKED_THROUGH: u64 = 1024 * 1024;
 
 /// A store in a file of SQLite.
 pub type Sqlite = Sql<Connections>;
@@ -159,7 +159,11 @@ impl Place for Connections {
 /// Makes a database under another name and gives it its own when it is whole, so that there never is half a one.
 async fn make(path: &Path) -> Result<(), StoreError> {
     let new = file::NewFile::beside(path)?;
-    let options = settings::bare_options(new.path()).create_if_missing(false);
+    // Nobody waits for single pages to be on the disk: all of it is, before it gets its name.
+    let options = settings::bare_options(new.path())
+        .create_if_missing(false)
+        .synchronous(SqliteSynchronous::Off)
+        .journal_mode(SqliteJournalMode::Memory);
     let mut connection = SqliteConnection::connect_with(&options).await.map_err(Fault::from)?;
     let id = format!("PRAGMA application_id = {}", file::APPLICATION);
     Link::sqlite(&mut connection, 0).assembled(id, &[]).await?;
