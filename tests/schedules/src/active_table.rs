@@ -18,6 +18,7 @@ type Handle = Arc<AtomicBool>;
 fn piece(task: &str, background: bool) -> Piece<Handle> {
     Piece {
         task: task.to_owned(),
+        tenant: "t".to_owned(),
         parent: "parent".to_owned(),
         call: String::new(),
         agent: String::new(),
@@ -26,6 +27,11 @@ fn piece(task: &str, background: bool) -> Piece<Handle> {
         background,
         handle: Arc::new(AtomicBool::new(false)),
     }
+}
+
+/// How many results there were to take.
+fn taken(active: &Active<Handle>) -> usize {
+    active.finished_of("t", "parent").iter().filter(|piece| active.settle(&piece.task)).count()
 }
 
 /// S1, H25
@@ -74,14 +80,15 @@ fn a_result_is_given_to_exactly_one() {
         let take = || {
             let (active, given) = (Arc::clone(&active), Arc::clone(&given));
             thread::spawn(move || {
-                given.fetch_add(active.take_all("parent").len(), Ordering::SeqCst);
-                assert!(active.take_all("somebody else").is_empty());
+                given.fetch_add(taken(&active), Ordering::SeqCst);
+                assert!(active.finished_of("t", "somebody else").is_empty());
+                assert!(active.finished_of("another", "parent").is_empty());
             })
         };
         for thread in [take(), take(), worker, waiter] {
             thread.join().unwrap();
         }
-        let rest = active.take_all("parent").len();
+        let rest = taken(&active);
         assert_eq!(given.load(Ordering::SeqCst) + rest, 1);
     });
 }
@@ -116,12 +123,12 @@ fn whoever_cancels_all_reaches_all_that_had_started() {
         for piece in &reached {
             piece.handle.store(true, Ordering::SeqCst);
         }
-        let over: Vec<Piece<Handle>> = ["a", "b"].iter().filter_map(|task| active.find(task, "parent")).collect();
+        let over: Vec<Piece<Handle>> = ["a", "b"].iter().filter_map(|task| active.find(task, "t", "parent")).collect();
         assert_eq!(over.len(), 2, "running or finished, it can be found");
         for worker in workers {
             worker.join().unwrap();
         }
         assert!(active.is_idle());
-        assert_eq!(active.take_all("parent").len(), 2);
+        assert_eq!(taken(&active), 2);
     });
 }

@@ -9,6 +9,8 @@ use super::sync::{Mutex, MutexGuard, PoisonError};
 pub struct Piece<H> {
     /// Names it.
     pub task: String,
+    /// Whose it is.
+    pub tenant: String,
     /// The session of the agent that asked.
     pub parent: String,
     /// The call that asked.
@@ -23,6 +25,12 @@ pub struct Piece<H> {
     pub background: bool,
     /// What it is ended and waited for with.
     pub handle: H,
+}
+
+impl<H> Piece<H> {
+    fn is_of(&self, tenant: &str, parent: &str) -> bool {
+        self.tenant == tenant && self.parent == parent
+    }
 }
 
 /// All pieces of work of one process. A piece is running, then finished, then gone; never the other way.
@@ -62,13 +70,15 @@ impl<H: Clone> Active<H> {
         }
     }
 
-    /// The result of the work is somewhere else and need not be kept.
-    pub(crate) fn settle(&self, task: &str) {
+    /// The result of the work is somewhere else and need not be kept. `false` if it was not.
+    pub(crate) fn settle(&self, task: &str) -> bool {
         let mut table = self.lock();
         if let Some(piece) = table.running.get_mut(task) {
-            piece.background = false;
+            return std::mem::take(&mut piece.background);
         }
+        let before = table.finished.len();
         table.finished.retain(|piece| piece.task != task);
+        table.finished.len() < before
     }
 
     /// Work is over. `false` if it was before: whatever is done once per piece is done by whom this returns
@@ -85,23 +95,20 @@ impl<H: Clone> Active<H> {
     }
 
     /// The running or finished work of that name, for the one that asked for it and nobody else.
-    pub(crate) fn find(&self, task: &str, parent: &str) -> Option<Piece<H>> {
+    pub(crate) fn find(&self, task: &str, tenant: &str, parent: &str) -> Option<Piece<H>> {
         let table = self.lock();
         let finished = || table.finished.iter().find(|piece| piece.task == task);
-        table.running.get(task).or_else(finished).filter(|piece| piece.parent == parent).cloned()
+        table.running.get(task).or_else(finished).filter(|piece| piece.is_of(tenant, parent)).cloned()
     }
 
-    /// Takes all results that an agent has not asked for, the oldest first.
-    pub(crate) fn take_all(&self, parent: &str) -> Vec<Piece<H>> {
-        let mut table = self.lock();
-        let (taken, left) = table.finished.drain(..).partition(|piece| piece.parent == parent);
-        table.finished = left;
-        taken
+    /// All results that an agent has not asked for, the oldest first.
+    pub(crate) fn finished_of(&self, tenant: &str, parent: &str) -> Vec<Piece<H>> {
+        self.lock().finished.iter().filter(|piece| piece.is_of(tenant, parent)).cloned().collect()
     }
 
     /// How many pieces of work of one agent go on that nobody waits for.
-    pub(crate) fn background_of(&self, parent: &str) -> usize {
-        self.lock().running.values().filter(|piece| piece.background && piece.parent == parent).count()
+    pub(crate) fn background_of(&self, tenant: &str, parent: &str) -> usize {
+        self.lock().running.values().filter(|piece| piece.background && piece.is_of(tenant, parent)).count()
     }
 
     /// All work that goes on.

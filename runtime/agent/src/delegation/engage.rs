@@ -82,7 +82,7 @@ impl Delegation {
     /// Refuses when the one that asks has too much going on that it does not wait for.
     pub(super) fn check_background(&self, asker: &Seat) -> Result<(), Refusal> {
         let most = self.limits.per_call;
-        if self.active.background_of(&asker.session.id) < most {
+        if self.active.background_of(&asker.session.tenant, &asker.session.id) < most {
             return Ok(());
         }
         let text = format!("{most} tasks of yours run in the background already; wait for one with `task_result`");

@@ -31,7 +31,7 @@ impl Delegation {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let expects_more = self.active.background_of(&session.id) > 0;
+            let expects_more = self.active.background_of(&session.tenant, &session.id) > 0;
             self.bring_results(session).await?;
             match self.store.next_queued(session).await {
                 Ok(Some(message)) if is_callback(&message) => return Ok(Some(message)),
@@ -52,11 +52,13 @@ impl Delegation {
 
     /// Results of work in the background that nobody has asked for become answers.
     async fn bring_results(&self, session: &SessionKey) -> Result<(), StoreError> {
-        for piece in self.active.take_all(&session.id) {
+        for piece in self.active.finished_of(&session.tenant, &session.id) {
             let report = piece.handle.report.borrow().clone();
             if let Some(report) = report {
+                // The same answer twice is one.
                 self.enqueue_callback(session, &report, None).await?;
             }
+            self.active.settle(&piece.task);
         }
         Ok(())
     }

@@ -72,6 +72,7 @@ impl Delegation {
         let handle = Handle { canceller: canceller.clone(), report: reported };
         self.active.start(Piece {
             task: order.task.clone(),
+            tenant: order.asker.session.tenant.clone(),
             parent: order.asker.session.id.clone(),
             call: order.call.clone(),
             agent: order.recruit.agent.name.clone(),
@@ -102,7 +103,12 @@ impl Delegation {
         };
         let place = Arc::new(Place::below(order.recruit.agent.clone(), above));
         let tools = self.tools_at(&place, order.account.depth(), order.messages);
-        let equipment = self.crew.equip(&order.recruit, &order.asker, tools).await?;
+        let equipment = tokio::select! {
+            biased;
+            () = cancellation.cancelled() => return Err(Refusal::over()),
+            () = tokio::time::sleep_until(order.account.deadline()) => return Err(Refusal::over()),
+            equipment = self.crew.equip(&order.recruit, &order.asker, tools) => equipment?,
+        };
         let opened = self.open(order, &equipment, stage, cancellation).await?;
         put(&stage.lease, Arc::clone(&opened.leased));
         let watcher: Arc<dyn Watcher> = Arc::new(Relay::of(order));

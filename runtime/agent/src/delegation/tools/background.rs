@@ -53,7 +53,7 @@ pub(super) async fn result(hub: &Arc<Delegation>, place: &Place, input: &str) ->
 
 fn find(hub: &Delegation, place: &Place, task_id: &str) -> Result<Piece<Handle>, Refusal> {
     let seat = place.seat()?;
-    hub.active.find(task_id, &seat.session.id).ok_or_else(|| {
+    hub.active.find(task_id, &seat.session.tenant, &seat.session.id).ok_or_else(|| {
         let text = format!(
             "there is no task `{}` of yours in the background; its result may have been given already",
             crate::clip(task_id, 64)
