@@ -10,6 +10,7 @@ mod layers;
 mod read;
 mod schema;
 mod setting;
+mod store_url;
 mod typed;
 mod value;
 
@@ -27,7 +28,8 @@ use layers::Layers;
 pub(crate) use layers::{Layer, Origin};
 pub(crate) use schema::schema;
 pub(crate) use setting::Name;
-pub(crate) use typed::{Traces, Typed};
+pub(crate) use store_url::StoreUrl;
+pub(crate) use typed::{Kept, Traces, Typed};
 use value::Value;
 
 /// What is in force.

