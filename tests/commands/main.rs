@@ -18,6 +18,8 @@ mod prove;
 mod read_only;
 mod real_model;
 mod run;
+mod running;
+mod sessions;
 mod shell;
 mod terminal;
 mod tools;

@@ -1,14 +1,11 @@
 //! `palisade run`.
 
-use std::{
-    fs,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    process::{Child, ChildStderr, Command, Stdio},
-};
-
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::{running::Running, world::World};
+
+/// What is printed when all files were listed, beside the search that takes longer.
+const LISTED: &str = "pattern=**/* limit=5000";
 
 #[test]
 fn a_question_is_answered_with_places() {
@@ -140,82 +137,21 @@ fn exploring_changes_nothing() {
         names
     };
     let before = look();
-    world.palisade(&["run", "explore", "parcels"]).with_code(0);
+    world.palisade(&["run", "explore", "parcels", "--ephemeral"]).with_code(0);
     assert_eq!(look(), before);
     assert_eq!(World::files_below(&world.home()), Vec::<std::path::PathBuf>::new());
 }
 
-/// What is printed when all files were listed, beside the search that takes longer.
-const LISTED: &str = "pattern=**/* limit=5000";
-
-/// The program while it runs.
-struct Running {
-    child: Child,
-    stderr: BufReader<ChildStderr>,
-}
-
-#[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test starts the program and interrupts it")]
-impl Running {
-    /// Starts a run whose search takes longer than a call may: a large file, in many places. The rest
-    /// of the first step is soon done.
-    fn start(world: &World, task: &str) -> Self {
-        let file = world.add("pages/0.txt", "All quiet on the river today.\n".repeat(1 << 20));
-        for number in 1..2000 {
-            fs::hard_link(&file, file.with_file_name(format!("{number}.txt"))).unwrap();
-        }
-        let mut child = Command::new(env!("CARGO_BIN_EXE_palisade"))
-            .args(["run", "explore", "-", "--json", "--transcript"])
-            .current_dir(world.workspace())
-            .env_clear()
-            .env("HOME", world.home())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(task.as_bytes()).unwrap();
-        let stderr = BufReader::new(child.stderr.take().unwrap());
-        Self { child, stderr }
-    }
-
-    /// Waits for a line with this in it.
-    fn wait_for_line(&mut self, part: &str) {
-        let mut seen = String::new();
-        while !seen.lines().last().is_some_and(|line| line.contains(part)) {
-            assert!(self.stderr.read_line(&mut seen).unwrap() > 0, "it ended without `{part}`:\n{seen}");
-        }
-    }
-
-    /// What Ctrl-C does.
-    fn interrupt(&mut self) {
-        assert!(self.child.try_wait().unwrap().is_none(), "it ended by itself");
-        let sent = Command::new("kill").args(["-s", "INT", &self.child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
-    }
-
-    fn code(&mut self) -> Option<i32> {
-        self.child.wait().unwrap().code()
-    }
-
-    fn stdout(&mut self) -> String {
-        let mut text = String::new();
-        self.child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
-        text
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // A test that failed must not leave it running; one that did not has waited for its end.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// A run whose search takes longer than a call may. The rest of the first step is soon done.
+fn slow(world: &World, task: &str) -> Running {
+    world.fill_for_a_long_search();
+    Running::start(world, &["run", "explore", "-", "--json", "--transcript"], task)
 }
 
 #[test]
 fn an_interrupt_ends_the_run_and_keeps_what_there_is() {
     let world = World::new();
-    let mut running = Running::start(&world, "where are parcels unloaded?");
+    let mut running = slow(&world, "where are parcels unloaded?");
     running.wait_for_line(LISTED);
     running.interrupt();
     let report: Value = serde_json::from_str(&running.stdout()).unwrap();
@@ -236,7 +172,7 @@ fn an_interrupt_ends_the_run_and_keeps_what_there_is() {
 fn a_second_interrupt_ends_the_program_at_once() {
     let world = World::new();
     // More than a pipe holds, and nobody reads it: the program waits for ever to print what there is.
-    let mut running = Running::start(&world, &format!("where are parcels unloaded?{}", " ".repeat(200_000)));
+    let mut running = slow(&world, &format!("where are parcels unloaded?{}", " ".repeat(200_000)));
     running.wait_for_line(LISTED);
     running.interrupt();
     running.wait_for_line("1 step, ");

@@ -168,6 +168,21 @@ fn one_interrupt_keeps_what_there_is() {
     assert!(!rows.contains("Ctrl-C to stop"), "{rows}");
 }
 
+/// L9
+#[test]
+fn whoever_deletes_a_session_is_asked() {
+    let world = World::new();
+    world.palisade(&["run", "explore", "parcels", "--session-name", "river"]).with_code(0);
+    for (answer, code) in [("\r", 1), ("n\r", 1), ("y\r", 0)] {
+        world.palisade(&["sessions", "show", "river"]).with_code(0);
+        let mut session = Session::start(&world, &[], "sessions delete river");
+        session.wait_for("delete for good?");
+        session.press(answer);
+        assert_eq!(session.end(), Some(code), "{}", session.raw());
+    }
+    world.palisade(&["sessions", "show", "river"]).with_code(1);
+}
+
 #[test]
 fn a_conversation_is_typed() {
     let world = World::new();

@@ -83,6 +83,24 @@ impl World {
         paths.flat_map(|path| if path.is_dir() { Self::files_below(&path) } else { vec![path] }).collect()
     }
 
+    /// Makes a search of the workspace take longer than a call may: a large file, in many places.
+    pub(crate) fn fill_for_a_long_search(&self) {
+        let file = self.add("pages/0.txt", "All quiet on the river today.\n".repeat(1 << 20));
+        for number in 1..2000 {
+            fs::hard_link(&file, file.with_file_name(format!("{number}.txt"))).unwrap();
+        }
+    }
+
+    /// Where sessions are kept.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.home().join(".local/share/palisade/palisade.db")
+    }
+
+    /// A model that replies as a script says, to be named with `--model`.
+    pub(crate) fn script(&self, name: &str, replies: &str) -> String {
+        format!("scripted:{}", self.add_outside(name, replies.as_bytes()))
+    }
+
     /// Changes one byte in the middle of a file.
     pub(crate) fn damage(path: &Path) {
         let mut bytes = fs::read(path).unwrap();

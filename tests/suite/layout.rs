@@ -71,7 +71,17 @@ fn crates_depend_on_each_other_only_as_drawn() {
         ("model", &["palisade-agent"]),
         ("store", &["palisade-agent"]),
         ("catalog", &["palisade-agent", "palisade-grants", "palisade-sandbox", "palisade-guest-build"]),
-        ("cli", &["palisade-agent", "palisade-catalog", "palisade-grants", "palisade-model", "palisade-sandbox"]),
+        (
+            "cli",
+            &[
+                "palisade-agent",
+                "palisade-catalog",
+                "palisade-grants",
+                "palisade-model",
+                "palisade-sandbox",
+                "palisade-store",
+            ],
+        ),
         ("build", &["palisade-sandbox"]),
         ("sdk", &[]),
     ]);

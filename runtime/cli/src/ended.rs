@@ -10,6 +10,7 @@ use crate::{
     conversation::Asked,
     events::VERSION,
     render::{Line, Style, Terminal, Timeline, Totals, words},
+    sessions::{Ids, short},
 };
 
 /// A run that is over.
@@ -22,11 +23,13 @@ pub(crate) struct Ended {
     said_last: Option<String>,
     /// It is on the screen already.
     shown: bool,
+    /// What it is known by, if anything is kept of it.
+    ids: Option<Ids>,
 }
 
 impl Ended {
     pub(crate) fn new(
-        Asked { outcome, usage }: Asked,
+        Asked { outcome, usage, ids }: Asked,
         timeline: &Timeline<'_>,
         transcript: &Transcript,
         time: Duration,
@@ -36,7 +39,7 @@ impl Ended {
             Ok(Outcome::Answered(answer)) => timeline.has_shown(answer),
             _ => timeline.speaks(),
         };
-        Self { outcome, totals: timeline.totals(), usage, time, said_last, shown }
+        Self { outcome, totals: timeline.totals(), usage, time, said_last, shown, ids }
     }
 
     pub(crate) fn exit(&self) -> Exit {
@@ -95,6 +98,12 @@ impl Ended {
         Line::new().add(Style::Dim, &facts.join(", "))
     }
 
+    /// `session 0198c5a4`, if it can be gone on with.
+    pub(crate) fn session(&self) -> Option<Line> {
+        let session = &self.ids.as_ref()?.session;
+        Some(Line::new().add(Style::Dim, &format!("session {}", short(session))))
+    }
+
     /// All of it for programs; `docs/events.md` describes it.
     pub(crate) fn json(&self, agent: &Agent, transcript: Option<&Transcript>) -> Value {
         let (outcome, answer, error) = match &self.outcome {
@@ -117,6 +126,10 @@ impl Ended {
             "calls": self.totals.calls,
             "usage": self.usage,
         });
+        if let Some(Ids { session, run }) = &self.ids {
+            value["session"] = session.as_str().into();
+            value["run"] = run.as_str().into();
+        }
         if let Some(error) = error {
             value["error"] = error.into();
             value["said_last"] = self.said_last.clone().into();

@@ -10,7 +10,7 @@ use palisade_agent::{Event, Watcher};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::{conversation::Conversation, interrupts::Interrupts, render::Terminal};
+use crate::{conversation::Conversation, interrupts::Interrupts, render::Terminal, sessions::Ids};
 
 /// The version of the lines: within one, fields and events are added, never removed or changed.
 pub(crate) const VERSION: u32 = 1;
@@ -32,8 +32,12 @@ struct Versioned<'a> {
 
 impl<'a> EventLines<'a> {
     /// Prints the first line: who works where, and which program this is.
-    pub(crate) fn begin(terminal: &'a Terminal, conversation: &Conversation<'_>) -> io::Result<Self> {
-        terminal.json_line(&json!({
+    pub(crate) fn begin(
+        terminal: &'a Terminal,
+        conversation: &Conversation<'_>,
+        ids: Option<&Ids>,
+    ) -> io::Result<Self> {
+        let mut started = json!({
             "v": VERSION,
             "event": "started",
             "agent": conversation.effective.agent.name,
@@ -41,7 +45,12 @@ impl<'a> EventLines<'a> {
             "model": conversation.provider.model(),
             "workspace": conversation.workspace.display().to_string(),
             "version": env!("CARGO_PKG_VERSION"),
-        }))?;
+        });
+        if let Some(Ids { session, run }) = ids {
+            started["session"] = session.as_str().into();
+            started["run"] = run.as_str().into();
+        }
+        terminal.json_line(&started)?;
         Ok(Self { terminal, interrupts: conversation.interrupts.clone(), failed: Mutex::default() })
     }
 

@@ -6,12 +6,14 @@ mod assemble;
 mod choose;
 mod config;
 mod conversation;
+mod database;
 mod ended;
 mod events;
 mod interrupts;
 mod outside;
 mod places;
 mod render;
+mod sessions;
 mod settings;
 mod traces;
 mod commands {
@@ -27,6 +29,8 @@ mod commands {
     pub(crate) mod models;
     pub(crate) mod prove;
     pub(crate) mod run;
+    pub(crate) mod sessions;
+    pub(crate) mod stats;
     pub(crate) mod tools;
 }
 
@@ -37,7 +41,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::{
     commands::{
         agents, chat, compile_worker, completions, config as config_command, doctor, explain, man, models, prove, run,
-        tools,
+        sessions as sessions_command, stats, tools,
     },
     render::Terminal,
     settings::Settings,
@@ -55,7 +59,9 @@ const AFTER_HELP: &str = "\
 Examples:
   palisade run explore \"how is a tool call sandboxed?\"
   palisade run explore                  a map of the code base
+  palisade run explore --continue       go on where it was left
   palisade chat explore                 a conversation
+  palisade sessions list                what was said and done before
   palisade explain explore              what it may do, and why
   palisade prove explore                try to break out of its sandbox
   palisade agents new reviewer          write an agent of your own
@@ -77,6 +83,9 @@ Exit codes:
 enum Command {
     Run(run::Arguments),
     Chat(chat::Arguments),
+    #[command(subcommand)]
+    Sessions(sessions_command::Command),
+    Stats(stats::Arguments),
     #[command(subcommand)]
     Tools(tools::Command),
     Explain(explain::Arguments),
@@ -149,6 +158,8 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
     match command {
         Command::Run(arguments) => run::run(&arguments, &settings, terminal),
         Command::Chat(arguments) => chat::run(&arguments, &settings, terminal),
+        Command::Sessions(command) => sessions_command::run(&command, &settings, terminal),
+        Command::Stats(arguments) => stats::run(&arguments, &settings, terminal),
         Command::Tools(command) => tools::run(&command, &settings, terminal),
         Command::Explain(arguments) => explain::run(&arguments, &settings, terminal),
         Command::Prove(arguments) => prove::run(&arguments, &settings, terminal),

@@ -7,6 +7,7 @@ use palisade_catalog::{BuiltIn, Places, Registry};
 
 use crate::{
     config::{Config, Sources},
+    sessions::Elsewhere,
     settings::Settings,
 };
 
@@ -38,6 +39,16 @@ impl Lookup {
     /// The folder to work in.
     pub(crate) fn workspace(&self, settings: &Settings) -> anyhow::Result<PathBuf> {
         settings.workspace(self.workspace.as_deref())
+    }
+
+    /// In a folder, maybe with another configuration, and nothing else said.
+    pub(crate) fn in_folder(workspace: PathBuf, config: Option<PathBuf>) -> Self {
+        Self { workspace: Some(workspace), config, ..Self::default() }
+    }
+
+    /// What becomes of a session that is about another folder than the one to work in.
+    pub(crate) fn elsewhere(&self) -> Elsewhere {
+        if self.workspace.is_some() { Elsewhere::Meant } else { Elsewhere::Refused }
     }
 
     /// The agents there are for a workspace.

@@ -96,6 +96,11 @@ impl Terminal {
         self.output(&format!("{}\n", line.shown(self.out.width(), self.out.colours)))
     }
 
+    /// Prints one line on standard output, whole.
+    pub(crate) fn whole(&self, line: &Line) -> io::Result<()> {
+        self.lines(std::slice::from_ref(line))
+    }
+
     /// Prints lines on standard output, whole.
     fn lines(&self, lines: &[Line]) -> io::Result<()> {
         self.output(&lines.iter().map(|line| format!("{}\n", line.shown(None, self.out.colours))).collect::<String>())

@@ -4,6 +4,7 @@
 //! or the memory of this process. Whichever it is behaves the same; one suite of tests holds for all three.
 
 mod clock;
+mod examine;
 pub mod export;
 mod memory;
 mod owner;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use palisade_agent::{Store, StoreError};
 
 pub use clock::Clock;
+pub use examine::{Examined, examine};
 pub use memory::Memory;
 pub use owner::this_process;
 pub use postgres::Postgres;

@@ -3,8 +3,9 @@
 mod input;
 mod slash;
 
-use std::time::Instant;
+use std::{path::PathBuf, time::Instant};
 
+use palisade_agent::Session;
 use palisade_catalog::{Registry, available, effective};
 
 use crate::{
@@ -19,10 +20,12 @@ use crate::{
         completions as complete,
     },
     conversation::{Conversation, Topic},
+    database::{self, Database},
     ended::Ended,
     outside::Place,
     places::Lookup,
-    render::{Line, Style, Terminal, Timeline},
+    render::{Line, Style, Terminal, Timeline, words},
+    sessions::{self, Held, Work},
     settings::Settings,
 };
 
@@ -42,15 +45,31 @@ pub(crate) struct Arguments {
     /// The model: a configured name, `provider:model`, `offline` or `scripted:FILE` [default: the agent's].
     #[arg(long, value_name = "NAME", add = complete::models())]
     model: Option<String>,
+    #[command(flatten)]
+    sessions: sessions::Flags,
+}
+
+impl Arguments {
+    /// A chat that goes on with a session in the folder that it is about.
+    pub(crate) fn going_on_with(
+        session: &Session,
+        folder: PathBuf,
+        model: Option<String>,
+        config: Option<PathBuf>,
+    ) -> Self {
+        let (agent, sessions) = (session.agent.clone(), sessions::Flags::of(&session.id));
+        Self { agent, lookup: Lookup::in_folder(folder, config), model, sessions }
+    }
 }
 
 const AFTER_HELP: &str = "\
 Examples:
   palisade chat explore
+  palisade chat explore --continue
   printf '%s\\n' \"what is this?\" \"where does it start?\" | palisade chat explore
 
-Nothing of a conversation is kept but what `/save FILE` writes, the lines that were typed, and for a week the outputs
-of tools that were too long for the model.
+A conversation is kept as a session from its first message on (`palisade sessions list`), unless --ephemeral is given.
+On a terminal the lines that were typed are remembered, too.
 
 Exit codes: as those of `palisade run`, for the last message";
 
@@ -64,10 +83,14 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     config.warn(terminal);
     warning.iter().for_each(|warning| terminal.warning(warning));
     effective.warnings.iter().for_each(|warning| terminal.warning(warning));
+    let (runtime, database) = (database::runtime()?, Database::of(&config, settings));
+    let (wanted, elsewhere) = (arguments.sessions.wanted()?, arguments.lookup.elsewhere());
+    let held = runtime.block_on(Held::find(wanted, database, &agent.name, &workspace, elsewhere))?;
     let asker = Person::at(terminal);
     let traces = config.typed.traces.clone();
-    let topic = Topic { registry: &registry, effective, provider, workspace, asker, expected: None, traces };
-    let conversation = Conversation::open(topic, settings, terminal)?;
+    let topic = Topic { registry: &registry, effective, provider, workspace, asker, expected: None, traces, held, runtime };
+    let mut conversation = Conversation::open(topic, settings, terminal)?;
+    conversation.remember()?;
     let input = Input::of_this_process(settings, terminal)?;
     Chat { name: &arguments.agent, registry: &registry, conversation, terminal, exit: Exit::Done }.hold(input)
 }
@@ -90,15 +113,16 @@ impl Chat<'_> {
         if input.is_person() {
             self.terminal.note(&Line::new().add(Style::Dim, "/help lists the commands, Ctrl-D ends"));
         }
+        self.recall();
         loop {
             let message = match input.next(&self.conversation.effective.agent.name)? {
                 Next::Message(message) => message,
                 Next::Nothing => continue,
-                Next::End => return Ok(self.exit),
+                Next::End => return Ok(self.leave()),
             };
             match Slash::parse(&message) {
                 None => self.answer(&message)?,
-                Some(Ok(Slash::Quit)) => return Ok(self.exit),
+                Some(Ok(Slash::Quit)) => return Ok(self.leave()),
                 Some(Ok(slash)) => {
                     if let Err(error) = slash.obey(&mut self) {
                         self.terminal.error(&format!("{error:#}"));
@@ -109,12 +133,41 @@ impl Chat<'_> {
         }
     }
 
-    /// One run of the conversation.
+    /// Says how to go on later.
+    fn leave(self) -> Exit {
+        if let Some(session) = self.conversation.held.session() {
+            let line = format!("session {}", sessions::short(&session.id));
+            self.terminal.note(&Line::new().add(Style::Dim, &line));
+        }
+        self.exit
+    }
+
+    /// Says which session goes on, and what was said in it last.
+    fn recall(&self) {
+        let Some(session) = self.conversation.held.session() else { return };
+        let entries = words::count(self.conversation.transcript.entries().len(), "entry", "entries");
+        let name = session.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+        let what = format!("session {}{name} goes on after {entries}", sessions::short(&session.id));
+        self.terminal.note(&Line::new().add(Style::Dim, &what));
+        if let Some(snippet) = &session.last_snippet {
+            self.terminal.note(&Line::new().add(Style::Dim, &format!("… {snippet}")));
+        }
+    }
+
+    /// One run of the conversation. What keeps it from beginning is said, and the conversation goes on.
     fn answer(&mut self, message: &str) -> anyhow::Result<()> {
+        let begun = match self.conversation.begin(Work::Task(message)) {
+            Ok(begun) => begun,
+            Err(error) => {
+                self.terminal.error(&format!("{error:#}"));
+                self.exit = Exit::Failed;
+                return Ok(());
+            }
+        };
         let started = Instant::now();
         let timeline = Timeline::speaking(self.terminal);
         let lively = self.terminal.lively();
-        let outcome = self.conversation.ask(message, &timeline, self.conversation.interrupts.begin())?;
+        let outcome = self.conversation.carry_out(begun, &timeline, self.conversation.interrupts.begin())?;
         drop(lively);
         let ended = Ended::new(outcome, &timeline, &self.conversation.transcript, started.elapsed());
         if timeline.spoke() {

@@ -1,5 +1,5 @@
-//! `palisade completions`, and the answers to the shells that have loaded them: names of agents and
-//! models are looked up when they are asked for.
+//! `palisade completions`, and the answers to the shells that have loaded them: names of agents, models and
+//! sessions are looked up when they are asked for.
 
 use clap_complete::{
     CompleteEnv,
@@ -7,7 +7,16 @@ use clap_complete::{
     env::Shells,
 };
 
-use crate::{Exit, places::Lookup, render::Terminal, settings::Settings};
+use palisade_agent::{LOCAL_TENANT, Listing, Session};
+
+use crate::{
+    Exit,
+    database::{self, Reach},
+    places::Lookup,
+    render::Terminal,
+    sessions::short,
+    settings::Settings,
+};
 
 /// Print what makes a shell complete commands, options, agents and models.
 #[derive(clap::Args)]
@@ -74,6 +83,24 @@ pub(crate) fn models() -> ArgValueCandidates {
         let built_in = ["offline", "scripted:"].into_iter().map(CompletionCandidate::new);
         own.chain(built_in).collect()
     })
+}
+
+/// The sessions that were last updated, by the beginnings of their ids.
+pub(crate) fn sessions() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| latest_sessions().unwrap_or_default())
+}
+
+fn latest_sessions() -> Option<Vec<CompletionCandidate>> {
+    let database = Reach::existing(&Settings::of_this_process().ok()?)?;
+    let listing = Listing { tenant: LOCAL_TENANT.to_owned(), limit: 50, ..Listing::default() };
+    let runtime = database::runtime().ok()?;
+    let sessions = runtime.block_on(async { database.open().await.ok()?.store.sessions(&listing).await.ok() })?;
+    let candidate = |session: Session| {
+        let what = session.name.or(session.last_snippet).unwrap_or_default();
+        let what: String = what.chars().filter(|c| !c.is_control()).take(60).collect();
+        CompletionCandidate::new(short(&session.id)).help(Some(format!("{}: {what}", session.agent).into()))
+    };
+    Some(sessions.into_iter().map(candidate).collect())
 }
 
 /// What there is in the current folder. Whoever completes a word is not told what is wrong.

@@ -1,5 +1,6 @@
 //! `palisade doctor`: whether it works on this machine, and what to do if not.
 
+mod database;
 mod kernel;
 mod model;
 

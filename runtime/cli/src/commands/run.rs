@@ -20,18 +20,21 @@ use crate::{
     assemble::{self, Spoken},
     commands::{completions as complete, run::bounds::Bounds},
     conversation::{Conversation, Topic},
+    database::{self, Database},
     ended::Ended,
     events::EventLines,
     outside::Place,
     places::Lookup,
     render::{Line, Terminal, Timeline},
+    sessions::{self, Held, Work},
     settings::Settings,
 };
 
 /// Run an agent on a task.
 ///
 /// The answer is printed on standard output, what happens on the way on standard error. Ctrl-C ends the
-/// run and keeps what there is; a second one ends the program.
+/// run and keeps what there is; a second one ends the program. What was said and done is kept in a session, which
+/// --continue goes on with.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
@@ -65,6 +68,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     #[command(flatten)]
+    sessions: sessions::Flags,
+    #[command(flatten)]
     bounds: Bounds,
 }
 
@@ -79,6 +84,7 @@ enum Format {
 const AFTER_HELP: &str = "\
 Examples:
   palisade run explore \"where are errors turned into exit codes?\"
+  palisade run explore --continue \"and where are they tested?\"
   palisade run explore --workspace ../other --json
   git diff | palisade run explore \"which tests does this need?\" -
   palisade run explore --output-format stream-json | jq -r .event
@@ -108,6 +114,9 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let recording = arguments.record.as_deref().map(|file| spoken.record(file)).transpose()?;
     let Spoken { provider, warning, .. } = spoken;
     let task = task(&arguments.task)?;
+    let (runtime, database) = (database::runtime()?, Database::of(&config, settings));
+    let (wanted, elsewhere) = (arguments.sessions.wanted()?, arguments.lookup.elsewhere());
+    let held = runtime.block_on(Held::find(wanted, database, &agent.name, &workspace, elsewhere))?;
     let expected = arguments.json_schema.as_deref().map(schema).transpose()?;
     if !arguments.quiet {
         config.warn(terminal);
@@ -116,8 +125,11 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     }
     let asker = Person::at(terminal).filter(|_| !arguments.quiet && format == Format::Text);
     let traces = config.typed.traces.clone();
-    let topic = Topic { registry: &registry, effective, provider, workspace, asker, expected, traces };
+    let topic = Topic { registry: &registry, effective, provider, workspace, asker, expected, traces, held, runtime };
     let mut conversation = Conversation::open(topic, settings, terminal)?;
+    // Whoever goes on with a session and says nothing wants it to finish what it was at.
+    let goes_on = arguments.task.is_empty() && conversation.held.session().is_some();
+    let begun = conversation.begin(if goes_on { Work::Unfinished } else { Work::Task(&task) })?;
 
     let expected_form = arguments.json_schema.is_some();
     let started = Instant::now();
@@ -135,14 +147,14 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     }
     let lively = (!arguments.quiet).then(|| terminal.lively()).flatten();
     let outcome = match format {
-        Format::Text | Format::Json => conversation.ask(&task, &timeline, cancellation)?,
+        Format::Text | Format::Json => conversation.carry_out(begun, &timeline, cancellation)?,
         Format::StreamJson => {
-            let lines = EventLines::begin(terminal, &conversation)?;
+            let lines = EventLines::begin(terminal, &conversation, begun.ids.as_ref())?;
             let both = |event: Event| {
                 lines.watch(event.clone());
                 timeline.watch(event);
             };
-            let outcome = conversation.ask(&task, &both, cancellation)?;
+            let outcome = conversation.carry_out(begun, &both, cancellation)?;
             lines.end()?;
             outcome
         }
@@ -165,6 +177,9 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         Format::Text => ended.print(terminal)?,
         Format::Json => terminal.json(&ended.json(&agent, transcript))?,
         Format::StreamJson => terminal.json_line(&ended.json(&agent, transcript))?,
+    }
+    if let Some(session) = ended.session().filter(|_| !arguments.quiet) {
+        terminal.note(&session);
     }
     Ok(ended.exit())
 }

@@ -25,6 +25,17 @@ pub(crate) fn seconds(duration: Duration) -> String {
     }
 }
 
+/// How long ago something was: `just now`, `5 min ago`, `3 h ago`, `2 days ago`.
+pub(crate) fn ago(duration: Duration) -> String {
+    let minutes = duration.as_secs() / 60;
+    match minutes {
+        0 => "just now".to_owned(),
+        1..60 => format!("{minutes} min ago"),
+        60..2_880 => format!("{} h ago", minutes / 60),
+        _ => format!("{} days ago", minutes / 1_440),
+    }
+}
+
 /// A number with its thousands apart: `12,345`.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
@@ -106,6 +117,15 @@ mod tests {
         assert_eq!(times, ["85 µs", "1.2 ms", "14 ms", "1.5 s", "61 s"]);
         let sizes = [812, 3_500, 20_000, 5 << 20, 1 << 30].map(size);
         assert_eq!(sizes, ["812 B", "3.4 KiB", "19 KiB", "5.0 MiB", "1024 MiB"]);
+    }
+
+    #[test]
+    fn what_is_long_ago_is_said_in_large_units() {
+        let times = [59, 60, 3_599, 3_600, 172_799, 172_800, 8_640_000].map(|seconds| ago(Duration::from_secs(seconds)));
+        assert_eq!(
+            times,
+            ["just now", "1 min ago", "59 min ago", "1 h ago", "47 h ago", "2 days ago", "100 days ago"]
+        );
     }
 
     #[test]

@@ -2,15 +2,16 @@
 
 use std::{fs::OpenOptions, io::Write as _, os::unix::fs::OpenOptionsExt as _};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use palisade_agent::{Transcript, Usage};
 use palisade_catalog::Explanation;
 use thiserror::Error;
 
 use super::Chat;
 use crate::{
-    commands::explain,
+    commands::{explain, sessions::list},
     render::{Line, Style, Terminal, words},
+    sessions::is_route,
 };
 
 /// A command of a chat.
@@ -21,6 +22,8 @@ pub(super) enum Slash {
     Explain,
     Model,
     Usage,
+    Sessions,
+    Rename(String),
     Clear,
     Save(String),
     Quit,
@@ -33,16 +36,20 @@ pub(super) enum UnknownSlash {
     Name(String),
     #[error("`/save` needs the name of a file, such as `/save talk.json`")]
     NoFile,
+    #[error("`/rename` needs a name, such as `/rename login page`")]
+    NoName,
 }
 
 impl Slash {
     /// Every command with what it does.
-    pub(super) const NAMES: [(&str, &str); 8] = [
+    pub(super) const NAMES: [(&str, &str); 10] = [
         ("help", "list the commands"),
         ("tools", "list the agent's tools"),
         ("explain", "show what the agent may do, and why"),
         ("model", "show which model answers"),
         ("usage", "show what the conversation has cost"),
+        ("sessions", "list the sessions with this agent in this folder"),
+        ("rename NAME", "give this session a name"),
         ("clear", "forget what was said"),
         ("save FILE", "write what was said and done as JSON into a new file"),
         ("quit", "end the conversation"),
@@ -61,6 +68,9 @@ impl Slash {
             ("explain", _) => Ok(Self::Explain),
             ("model", _) => Ok(Self::Model),
             ("usage", _) => Ok(Self::Usage),
+            ("sessions", _) => Ok(Self::Sessions),
+            ("rename", "") => Err(UnknownSlash::NoName),
+            ("rename", name) => Ok(Self::Rename(name.to_owned())),
             ("clear", _) => Ok(Self::Clear),
             ("save", "") => Err(UnknownSlash::NoFile),
             ("save", file) => Ok(Self::Save(file.to_owned())),
@@ -89,8 +99,16 @@ impl Slash {
             }
             Self::Model => terminal.line(&Line::new().add(Style::Plain, &chat.conversation.model()))?,
             Self::Usage => usage(chat.conversation.usage, terminal)?,
+            Self::Sessions => sessions(chat)?,
+            Self::Rename(name) => {
+                if is_route(name) {
+                    bail!("`{name}` says which session is meant and is no name of one");
+                }
+                chat.conversation.rename(name)?;
+                terminal.note(&Line::new().add(Style::Dim, &format!("this session is called {name}")));
+            }
             Self::Clear => {
-                chat.conversation.transcript = Transcript::new();
+                chat.conversation.clear()?;
                 terminal.note(&Line::new().add(Style::Dim, "what was said is forgotten"));
             }
             Self::Save(file) => {
@@ -111,6 +129,14 @@ fn tools(chat: &Chat<'_>) -> anyhow::Result<()> {
         chat.terminal.line(
             &Line::new().column(Style::Bold, &spec.name, 12).column(Style::Dim, effect, 9).add(Style::Plain, &what),
         )?;
+    }
+    Ok(())
+}
+
+fn sessions(chat: &mut Chat<'_>) -> anyhow::Result<()> {
+    let (all, own) = chat.conversation.sessions()?;
+    for session in &all {
+        chat.terminal.line(&list::row(session, own.as_deref() == Some(session.id.as_str())))?;
     }
     Ok(())
 }
@@ -154,6 +180,8 @@ mod tests {
         check("/help", Some(Ok(Slash::Help)));
         check("/save  my talk.json ", Some(Ok(Slash::Save("my talk.json".to_owned()))));
         check("/save", Some(Err(UnknownSlash::NoFile)));
+        check("/rename login page", Some(Ok(Slash::Rename("login page".to_owned()))));
+        check("/rename", Some(Err(UnknownSlash::NoName)));
         check("/hlep me", Some(Err(UnknownSlash::Name("hlep".to_owned()))));
     }
 

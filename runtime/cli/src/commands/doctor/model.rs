@@ -6,7 +6,7 @@ use palisade_agent::Agent;
 use palisade_catalog::{Notice, Registry, Severity};
 use palisade_model::{Connection, KnownProvider, Probed, Route, Target};
 
-use super::{Arguments, Check};
+use super::{Arguments, Check, database};
 use crate::{
     choose,
     commands::models,
@@ -38,6 +38,7 @@ pub(super) fn examine(arguments: &Arguments, settings: &Settings) -> Vec<Check> 
     checks.extend(files(&config));
     checks.push(keys());
     checks.extend(model(arguments, &config));
+    checks.push(database::examine(&config, settings));
     checks
 }
 

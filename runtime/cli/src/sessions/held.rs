@@ -1,0 +1,400 @@
+//! The session that a conversation is: found or made, read, and held for one run after the other.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::{Context as _, bail};
+use palisade_agent::{
+    Budget, CallRecord, Ending, LOCAL_TENANT, Leased, Listing, NewRun, NewSession, RunRecord, RunState, Session,
+    SessionKey, Spending, Store, StoreError, Transcript,
+};
+
+use super::{Wanted, by_word, every, latest, short, transcript};
+use crate::database::{Database, Opened};
+
+/// How long a session is held without a sign of life from whoever holds it. A process of this machine that is gone is
+/// known to be gone at once.
+const LASTS: Duration = Duration::from_secs(30);
+
+/// The session that a conversation is.
+pub(crate) struct Held {
+    database: Database,
+    opened: Option<Opened>,
+    plan: Plan,
+    agent: String,
+    workspace: String,
+}
+
+/// What becomes of what is said.
+enum Plan {
+    /// It is forgotten.
+    Nothing,
+    /// It makes a new session, when there is something to write.
+    New(Option<String>),
+    /// It belongs to this one.
+    Known(Box<Session>),
+}
+
+/// What a run works on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Work<'a> {
+    /// Something new.
+    Task(&'a str),
+    /// What was left unfinished.
+    Unfinished,
+}
+
+/// What a run is written down with.
+pub(crate) struct About {
+    pub(crate) model: String,
+    pub(crate) budget: Budget,
+}
+
+/// What a run is known by, where something is kept of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ids {
+    pub(crate) session: String,
+    pub(crate) run: String,
+}
+
+/// A run that was begun: it is written down, and its session is held for it.
+pub(crate) struct Begun {
+    pub(crate) transcript: Transcript,
+    pub(crate) journal: Option<Leased>,
+    /// What an earlier process meant to do and what it used up, if this goes on with its run.
+    pub(crate) calls: Vec<CallRecord>,
+    pub(crate) spent: Spending,
+    /// What is left to be used up.
+    pub(crate) budget: Budget,
+    /// Nothing: it cannot be found again.
+    pub(crate) ids: Option<Ids>,
+}
+
+impl Held {
+    /// Finds the session that is meant. A database is opened only if there is one to be found.
+    pub(crate) async fn find(
+        wanted: Wanted,
+        database: Database,
+        agent: &str,
+        workspace: &Path,
+        elsewhere: Elsewhere,
+    ) -> anyhow::Result<Self> {
+        let workspace = workspace.display().to_string();
+        let mut held = Self { database, opened: None, plan: Plan::Nothing, agent: agent.to_owned(), workspace };
+        held.plan = match wanted {
+            Wanted::None => Plan::Nothing,
+            Wanted::New(name) => Plan::New(name),
+            Wanted::Latest => match held.latest().await? {
+                Some(session) => Plan::Known(Box::new(session)),
+                None => bail!(
+                    "there is no session of `{agent}` in {} yet; leave out --continue to begin one, or see `palisade \
+                     sessions list`",
+                    held.workspace
+                ),
+            },
+            Wanted::LatestOrNew(name) => match held.latest().await? {
+                Some(session) => Plan::Known(Box::new(session)),
+                None => Plan::New(name),
+            },
+            Wanted::Called(word) => {
+                let session = by_word(held.open().await?.store.as_ref(), Some(agent), &word).await?;
+                held.is_here(&session, elsewhere)?;
+                Plan::Known(Box::new(session))
+            }
+        };
+        if let Plan::Known(session) = &held.plan {
+            refuse_delegated(session)?;
+        }
+        Ok(held)
+    }
+
+    async fn latest(&mut self) -> anyhow::Result<Option<Session>> {
+        let store = self.open().await?.store;
+        Ok(latest(store.as_ref(), &self.agent, &self.workspace).await?)
+    }
+
+    /// What was said about one folder is no help in another, and may do harm there.
+    fn is_here(&self, session: &Session, elsewhere: Elsewhere) -> anyhow::Result<()> {
+        match &session.origin.workspace {
+            Some(there) if *there != self.workspace && elsewhere == Elsewhere::Refused => bail!(
+                "session `{}` is about {there}; go on there with --workspace {there}, or name this folder with --workspace \
+                 to go on here",
+                short(&session.id)
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    async fn open(&mut self) -> anyhow::Result<Opened> {
+        if let Some(opened) = &self.opened {
+            return Ok(opened.clone());
+        }
+        let opened = self.database.open().await?;
+        self.opened = Some(opened.clone());
+        Ok(opened)
+    }
+
+    /// The session, once there is one that lasts.
+    pub(crate) fn session(&self) -> Option<&Session> {
+        let lasts = self.opened.as_ref().is_some_and(|opened| opened.url.lasts());
+        match &self.plan {
+            Plan::Known(session) if lasts => Some(session),
+            _ => None,
+        }
+    }
+
+    /// What was said so far.
+    pub(crate) async fn transcript(&mut self) -> anyhow::Result<Transcript> {
+        let Plan::Known(session) = &self.plan else { return Ok(Transcript::new()) };
+        let key = key(session);
+        let store = self.open().await?.store;
+        Ok(transcript(store.as_ref(), &key).await?)
+    }
+
+    /// Begins a run. Where a session is kept, what is written down is what was said; where none is, `said` is.
+    pub(crate) async fn begin(&mut self, work: Work<'_>, said: Transcript, about: About) -> anyhow::Result<Begun> {
+        if let (Plan::Nothing, Work::Task(task)) = (&self.plan, work) {
+            let mut transcript = said;
+            transcript.take_up(task, &[]);
+            return Ok(Begun::unwritten(transcript, about.budget));
+        }
+        let Opened { store, url } = self.open().await?;
+        let store = store.as_ref();
+        let key = self.ready(store).await?;
+        let last = store.last_run(&key).await?;
+        let begun = match (work, last) {
+            (Work::Task(task), last) => self.take_up(store, &key, task, last, about).await,
+            (Work::Unfinished, Some(run @ RunRecord { state: RunState::Open { .. }, .. })) => {
+                self.take_over(store, &key, run, about).await
+            }
+            (Work::Unfinished, Some(RunRecord { state: RunState::Ended { ending, .. }, .. }))
+                if !matches!(ending, Some(Ending::Answered)) =>
+            {
+                self.try_again(store, &key, about).await
+            }
+            (Work::Unfinished, _) => bail!(
+                "nothing is left unfinished in session `{}`; say what to do next: palisade run {} --continue \"…\"",
+                short(&key.id),
+                self.agent
+            ),
+        };
+        let mut begun = begun.map_err(readable)?;
+        begun.ids = begun.ids.filter(|_| url.lasts());
+        Ok(begun)
+    }
+
+    /// The session to write into; a new one is made now.
+    async fn ready(&mut self, store: &dyn Store) -> anyhow::Result<SessionKey> {
+        let name = match &self.plan {
+            Plan::Known(session) => return Ok(key(session)),
+            Plan::New(name) => name.clone(),
+            Plan::Nothing => bail!("nothing of this conversation is kept, so there is nothing to go on with"),
+        };
+        let mut session = NewSession { name, ..NewSession::with(LOCAL_TENANT, &self.agent) };
+        session.origin.workspace = Some(self.workspace.clone());
+        let session = store.create(session).await.context("the session cannot be begun")?;
+        let key = key(&session);
+        self.plan = Plan::Known(Box::new(session));
+        Ok(key)
+    }
+
+    /// Begins a run with something new. What an earlier run left open is closed in the same step.
+    async fn take_up(
+        &self,
+        store: &dyn Store,
+        key: &SessionKey,
+        task: &str,
+        last: Option<RunRecord>,
+        about: About,
+    ) -> anyhow::Result<Begun> {
+        let mut transcript = transcript(store, key).await?;
+        let calls = match last {
+            Some(RunRecord { id, state: RunState::Open { .. }, .. }) => store.calls(LOCAL_TENANT, &id).await?,
+            _ => Vec::new(),
+        };
+        let entries = transcript.take_up(task, &calls);
+        self.begin_run(store, key, entries, transcript, about).await
+    }
+
+    /// Begins a run that goes on where one ended without an answer.
+    async fn try_again(&self, store: &dyn Store, key: &SessionKey, about: About) -> anyhow::Result<Begun> {
+        let transcript = transcript(store, key).await?;
+        self.begin_run(store, key, Vec::new(), transcript, about).await
+    }
+
+    async fn begin_run(
+        &self,
+        store: &dyn Store,
+        key: &SessionKey,
+        entries: Vec<palisade_agent::Entry>,
+        transcript: Transcript,
+        about: About,
+    ) -> anyhow::Result<Begun> {
+        let run = NewRun {
+            session: key.clone(),
+            agent: self.agent.clone(),
+            model: about.model,
+            parent: None,
+            parent_call: None,
+            queued: None,
+            entries,
+            budget: about.budget,
+            owner: palisade_store::this_process().to_owned(),
+            lasts: LASTS,
+        };
+        let lease = store.begin(run).await?;
+        let begun = Begun::unwritten(transcript, about.budget);
+        Ok(begun.written(self.journal(lease)?))
+    }
+
+    /// Goes on with a run whose process is gone, with what is left of its budget.
+    async fn take_over(
+        &self,
+        store: &dyn Store,
+        key: &SessionKey,
+        left: RunRecord,
+        about: About,
+    ) -> anyhow::Result<Begun> {
+        let lease = store.claim(LOCAL_TENANT, &left.id, palisade_store::this_process(), LASTS).await?;
+        // Read when nobody else writes any more.
+        let transcript = transcript(store, key).await?;
+        let spent = store.run(LOCAL_TENANT, &left.id).await?.spending;
+        let calls = store.calls(LOCAL_TENANT, &left.id).await?;
+        let budget = lower(left.budget, about.budget).less(&spent);
+        let begun = Begun { calls, spent, ..Begun::unwritten(transcript, budget) };
+        Ok(begun.written(self.journal(lease)?))
+    }
+
+    fn journal(&self, lease: palisade_agent::Lease) -> anyhow::Result<Leased> {
+        let opened = self.opened.as_ref().context("the database was not opened")?;
+        Ok(Leased::new(std::sync::Arc::clone(&opened.store), lease))
+    }
+
+    /// The sessions of the agent in the folder, the latest first.
+    pub(crate) async fn siblings(&mut self) -> anyhow::Result<Vec<Session>> {
+        let listing = Listing {
+            tenant: LOCAL_TENANT.to_owned(),
+            agent: Some(self.agent.clone()),
+            workspace: Some(self.workspace.clone()),
+            ..Listing::default()
+        };
+        Ok(every(self.open().await?.store.as_ref(), listing).await?)
+    }
+
+    /// Takes away all that was said.
+    pub(crate) async fn clear(&mut self) -> anyhow::Result<()> {
+        let Plan::Known(session) = &self.plan else { return Ok(()) };
+        let key = key(session);
+        let session = self.open().await?.store.clear(&key).await.map_err(|error| readable(error.into()))?;
+        self.plan = Plan::Known(Box::new(session));
+        Ok(())
+    }
+
+    /// Gives the session a name; one that is still to be made gets it then.
+    pub(crate) async fn rename(&mut self, name: &str) -> anyhow::Result<()> {
+        match &self.plan {
+            Plan::Nothing => bail!("nothing of this conversation is kept, so it needs no name"),
+            Plan::New(_) => self.plan = Plan::New(Some(name.to_owned())),
+            Plan::Known(session) => {
+                let (key, change) = (key(session), palisade_agent::Change::Name(Some(name.to_owned())));
+                let session = self.open().await?.store.change(&key, change).await?;
+                self.plan = Plan::Known(Box::new(session));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What becomes of a session that is about another folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elsewhere {
+    /// It is not gone on with here.
+    Refused,
+    /// Somebody has named this folder, so they mean it.
+    Meant,
+}
+
+impl Begun {
+    fn unwritten(transcript: Transcript, budget: Budget) -> Self {
+        let (calls, spent) = (Vec::new(), Spending::default());
+        Self { transcript, journal: None, calls, spent, budget, ids: None }
+    }
+
+    fn written(mut self, journal: Leased) -> Self {
+        let lease = journal.lease();
+        self.ids = Some(Ids { session: lease.session.id.clone(), run: lease.run.clone() });
+        self.journal = Some(journal);
+        self
+    }
+}
+
+fn key(session: &Session) -> SessionKey {
+    SessionKey::new(LOCAL_TENANT, session.id.clone())
+}
+
+/// A session that an agent began holds to what that agent may do, and only that one's runs know it.
+fn refuse_delegated(session: &Session) -> anyhow::Result<()> {
+    if session.origin.ceiling.is_none() && session.origin.parent.is_none() {
+        return Ok(());
+    }
+    bail!(
+        "session `{}` was begun by an agent ({}) and holds to what that one may do; ask that agent to go on with it",
+        short(&session.id),
+        session.origin.chain.join(" → ")
+    )
+}
+
+/// What both allow.
+fn lower(one: Budget, other: Budget) -> Budget {
+    let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+    Budget {
+        steps: one.steps.min(other.steps),
+        tokens: least(one.tokens, other.tokens),
+        calls: least(one.calls, other.calls),
+        cost: least(one.cost, other.cost),
+        depth: one.depth.min(other.depth),
+        time: one.time.min(other.time),
+    }
+}
+
+/// Who holds a session, in words that help to find the process.
+fn readable(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<StoreError>() {
+        Ok(StoreError::Busy { session, owner }) => {
+            let owner = match owner.split('/').collect::<Vec<_>>().as_slice() {
+                [host, _, process, _] => format!("process {process} on {host}"),
+                _ => owner,
+            };
+            StoreError::Busy { session: short(&session).to_owned(), owner }.into()
+        }
+        Ok(error) => error.into(),
+        Err(error) => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DEL-05
+    #[test]
+    fn a_run_that_is_taken_over_gets_no_more_than_either_budget_leaves() {
+        let began = Budget { steps: 3, tokens: Some(100), ..Budget::default() };
+        let now = Budget { steps: 50, tokens: None, calls: Some(4), ..Budget::default() };
+        let both = lower(began, now);
+        assert_eq!((both.steps, both.tokens, both.calls), (3, Some(100), Some(4)));
+        assert_eq!(both, lower(now, began));
+    }
+
+    #[test]
+    fn who_holds_a_session_is_said_in_words() {
+        let busy = |owner: &str| {
+            let (session, owner) = ("s-1".to_owned(), owner.to_owned());
+            readable(StoreError::Busy { session, owner }.into()).to_string()
+        };
+        assert_eq!(
+            busy("ferry/9f.402/1234/5678"),
+            "session `s-1` is in use by process 1234 on ferry; wait for it, or end it"
+        );
+        assert_eq!(busy("somebody"), "session `s-1` is in use by somebody; wait for it, or end it");
+    }
+}

@@ -1,0 +1,70 @@
+//! Sessions that become files and other sessions.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use super::{id, said};
+use crate::world::World;
+
+#[test]
+fn what_is_exported_can_be_imported_and_forked() {
+    let world = World::new();
+    let first = world.asked(&["parcels", "--session-name", "river"]);
+    world.asked(&["ferry", "--continue"]);
+    world.sessions(&["export", "river", "-o", "river.json"]).with_code(0);
+    let mode = world.workspace().join("river.json").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let ended = world.sessions(&["export", "river", "-o", "river.json"]).with_code(1);
+    assert!(ended.stderr.contains("river.json cannot be written"), "{}", ended.stderr);
+    let printed = world.sessions(&["export", "river"]).with_code(0).stdout;
+    assert_eq!(printed.trim(), world.read("river.json").unwrap().trim());
+    let markdown = world.sessions(&["export", "river", "--format", "markdown"]).with_code(0).stdout;
+    assert!(markdown.contains("parcels") && markdown.contains("src/harbour.rs"), "{markdown}");
+
+    // The same machine still has it, so the copy is another one.
+    let copy = world.sessions(&["import", "river.json", "--json"]).with_code(0).json();
+    assert_ne!(copy["sessionId"], first["session"]);
+    let entries = |session: &str| -> Vec<Value> {
+        world.shown(session)["entries"].as_array().unwrap().iter().map(|entry| entry["entry"].clone()).collect()
+    };
+    assert_eq!(entries(copy["sessionId"].as_str().unwrap()), entries(id(&first)));
+    // Another one does not.
+    let other = World::new();
+    let imported = other.palisade_reading(&["sessions", "import", "-", "--json"], &printed).with_code(0).json();
+    assert_eq!((&imported["sessionId"], &imported["name"]), (&first["session"], &json!("river")));
+
+    let forked = world.sessions(&["fork", id(&first), "--at", "1", "--name", "brook", "--json"]).with_code(0).json();
+    assert_eq!((&forked["entries"], &forked["name"]), (&json!(1), &json!("brook")));
+    let went_on = world.asked(&["sea", "--session", "brook", "--transcript"]);
+    assert_eq!(said(&went_on["transcript"]), ["parcels", "sea"]);
+    assert_eq!(said(&world.shown(id(&first))["entries"]), ["parcels", "ferry"]);
+}
+
+#[test]
+fn what_is_no_session_is_not_imported() {
+    let world = World::new();
+    for text in ["", "{}", "[1]", "{\"version\": 1}", "nonsense", &"[".repeat(100_000)] {
+        let ended = world.palisade_reading(&["sessions", "import", "-"], text).with_code(1);
+        assert!(ended.stderr.starts_with("error: "), "{}", ended.stderr);
+    }
+    assert_eq!(world.listed(&["--all"]), Vec::<Value>::new());
+    let ended = world.sessions(&["import", "missing.json"]).with_code(1);
+    assert!(ended.stderr.starts_with("error: missing.json cannot be read"), "{}", ended.stderr);
+}
+
+/// L15, CF-31: what an agent began holds to what that agent may do.
+#[test]
+fn a_session_that_an_agent_began_is_not_gone_on_with_by_hand() {
+    let world = World::new();
+    world.asked(&["parcels", "--session-name", "river"]);
+    let mut document: Value = serde_json::from_str(&world.sessions(&["export", "river"]).with_code(0).stdout).unwrap();
+    document["session"]["parent"] = json!("another");
+    document["session"]["chain"] = json!(["general"]);
+    document["session"]["name"] = json!("brook");
+    world.palisade_reading(&["sessions", "import", "-"], &document.to_string()).with_code(0);
+    assert_eq!((world.listed(&[]).len(), world.listed(&["--all"]).len()), (1, 2));
+    let ended = world.palisade(&["run", "explore", "more", "--session", "brook"]).with_code(1);
+    assert!(ended.stderr.contains("was begun by an agent (general)"), "{}", ended.stderr);
+    assert_eq!(said(&world.asked(&["more", "--continue", "--transcript"])["transcript"]), ["parcels", "more"]);
+}
