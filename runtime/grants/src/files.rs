@@ -64,7 +64,7 @@ impl FilesGrant {
 
     /// The same, with what fits these patterns kept from being changed.
     pub fn freezing(mut self, patterns: impl IntoIterator<Item = PathPattern>) -> Self {
-        self.frozen.extend(patterns);
+        self.frozen.extend(patterns.into_iter().map(PathPattern::unlike_a_folder));
         self.without_repetition()
     }
 

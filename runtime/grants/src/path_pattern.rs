@@ -130,6 +130,19 @@ impl PathPattern {
         self.root == Root::Workspace && tree.is_some_and(|folder| !folder.contains(['*', '?', '[']))
     }
 
+    /// The same pattern, written so that nobody takes it for the name of a folder: `Cargo.lock` becomes
+    /// `**/Cargo.lock`, `docs/a.md` becomes `docs/a.md/**`.
+    pub(crate) fn unlike_a_folder(self) -> Self {
+        if self.text.contains(['*', '?', '[']) {
+            return self;
+        }
+        let text = match self.root {
+            Root::AnyFolder => format!("**/{}", self.body),
+            Root::Workspace | Root::Host | Root::Home => format!("{}/**", self.text.trim_end_matches('/')),
+        };
+        Self::parse(&text).unwrap_or(self)
+    }
+
     /// Whether every path inside the workspace fits.
     pub fn is_universal(&self) -> bool {
         match self.root {

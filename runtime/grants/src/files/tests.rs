@@ -134,3 +134,18 @@ fn grants_with_patterns_are_written_as_they_are_read() {
     let error = serde_json::from_str::<FilesGrant>(r#"{"*.rs":"read-write"}"#).unwrap_err();
     assert!(error.to_string().contains("patterns only take away"), "{error}");
 }
+
+/// CF-31
+#[test]
+fn a_grant_that_is_written_and_read_again_allows_no_more() {
+    let pattern = |text: &str| PathPattern::parse(text).unwrap();
+    let grant = FilesGrant::new([(WorkspacePath::parse("src").unwrap(), Access::ReadWrite)])
+        .freezing([pattern("Cargo.lock"), pattern("docs/a.md"), pattern("*.pem"), pattern("src/gen/")])
+        .hiding([pattern(".env"), pattern("src/secret")]);
+    let again: FilesGrant = serde_json::from_value(serde_json::to_value(&grant).unwrap()).unwrap();
+    assert_eq!(again, grant);
+    for path in ["src/Cargo.lock", "src/a/CARGO.LOCK", "src/gen/x", "src/x.pem"] {
+        assert_eq!(again.access(&WorkspacePath::parse(path).unwrap()), Some(Access::Read), "{path}");
+    }
+    assert_eq!(again.access(&WorkspacePath::parse("docs/a.md").unwrap()), None);
+}
