@@ -44,7 +44,8 @@ impl<'a> Call<'a> {
                 None => Err(Unreadable("has no text in `command`".to_owned())),
             }),
             "web_fetch" => Subject::Host(input.get("url").and_then(Value::as_str).and_then(host_of)),
-            "task" => Subject::Names(agents(input)),
+            "task" | "agents_message" => Subject::Names(agents(input)),
+            "parallel_task" => Subject::Names(agents_of_each(input)),
             "skill" => Subject::Names(skills(input)),
             tool if READING.contains(&tool) || WRITING.contains(&tool) => Subject::Paths(paths(input)),
             _ => Subject::Other,
@@ -60,6 +61,12 @@ impl<'a> Call<'a> {
     /// The arguments.
     pub fn input(&self) -> &'a Value {
         self.input
+    }
+
+    /// The same call as if it were one of `task`, if it names agents.
+    pub(crate) fn as_task(&self) -> Option<Self> {
+        let is_naming = matches!(self.subject, Subject::Names(_));
+        is_naming.then(|| Self { tool: "task".to_owned(), ..self.clone() })
     }
 
     pub(crate) fn subject(&self) -> &Subject {
@@ -103,6 +110,14 @@ fn agents(input: &Value) -> Vec<String> {
     let keys = ["type", "agent", "agent_name", "agentId", "agent_id", "subagent_type"];
     let names: Vec<String> = keys.iter().filter_map(|key| input.get(key)?.as_str()).map(str::to_owned).collect();
     if names.is_empty() { vec!["general".to_owned()] } else { names }
+}
+
+/// The agents that the tasks of a call name, of which there should be some.
+fn agents_of_each(input: &Value) -> Vec<String> {
+    match input.get("tasks").and_then(Value::as_array) {
+        Some(tasks) => tasks.iter().flat_map(agents).collect(),
+        None => agents(input),
+    }
 }
 
 /// The skill that a call names, with its arguments behind it.

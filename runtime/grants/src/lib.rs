@@ -41,7 +41,7 @@ pub use files::{Access, FilesGrant, PermittedWrite};
 pub use grants::Grants;
 pub use http::{Host, HttpGrant};
 pub use lists::Lists;
-pub use names::canonical_tool;
+pub use names::{DELEGATION, canonical_tool};
 pub use path::{BadPath, WorkspacePath};
 pub use path_pattern::{BadPathPattern, PathPattern};
 pub use pattern::{BadPattern, Pattern};

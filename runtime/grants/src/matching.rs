@@ -7,6 +7,7 @@
 use crate::{
     Call, PathPattern, Rule, Specifier,
     call::Subject,
+    names::DELEGATION,
     path_pattern::CallPath,
     rule::{READING, WRITING},
     shell::{Concern, Need, Redirect, Script, Segment},
@@ -31,6 +32,10 @@ impl Rule {
     pub(crate) fn objection(&self, call: &Call<'_>) -> Option<String> {
         if self.matches_tool(call.tool()) {
             return self.own_objection(call);
+        }
+        // An agent that must not be asked must not be asked in another way either.
+        if self.tool() == "task" && matches!(self.specifier(), Some(Specifier::Name(_))) {
+            return DELEGATION.contains(&call.tool()).then(|| self.own_objection(call)).flatten();
         }
         let Some(Specifier::Path(pattern)) = self.specifier() else { return None };
         match call.subject() {

@@ -22,6 +22,14 @@ const ALIASES: [(&str, &str); 12] = [
     ("todowrite", "todo_write"),
 ];
 
+/// The tools with which an agent asks others. The host carries them out itself; they are no components.
+pub const DELEGATION: [&str; 7] =
+    ["task", "parallel_task", "agent_ask", "task_cancel", "task_result", "agents_message", "agents_list"];
+
+/// Those of them that come with `task`: several tasks at once, and what is to be done about tasks that
+/// were given before.
+pub(crate) const WITH_TASK: [&str; 4] = ["parallel_task", "agent_ask", "task_cancel", "task_result"];
+
 /// What some models put before every name.
 const MODEL_PREFIX: &str = "functions.";
 

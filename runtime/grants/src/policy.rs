@@ -89,9 +89,8 @@ impl Policy {
 
     /// Decides about a call.
     pub fn decide(&self, call: &Call<'_>) -> Verdict {
-        if let Some((rule, why)) = objection(&self.deny, call) {
-            let reason = format!("{why}; `{rule}` denies it");
-            return Verdict { decision: Decision::Deny, rule: Some(rule.to_string()), reason };
+        if let Some(denied) = self.denied(call) {
+            return denied;
         }
         let asked = objection(&self.ask, call);
         let allow = self.allow.as_deref();
@@ -116,6 +115,13 @@ impl Policy {
             }
             _ => rest,
         }
+    }
+
+    /// The denial of a call, if a deny rule speaks of it.
+    pub(crate) fn denied(&self, call: &Call<'_>) -> Option<Verdict> {
+        let (rule, why) = objection(&self.deny, call)?;
+        let reason = format!("{why}; `{rule}` denies it");
+        Some(Verdict { decision: Decision::Deny, rule: Some(rule.to_string()), reason })
     }
 
     /// Whether no call of a tool is possible, without the words of [`Policy::possible`]. The name is in

@@ -56,6 +56,12 @@ impl<S: Span> Reach<S> {
     }
 }
 
+impl<S: Span> FromIterator<S> for Reach<S> {
+    fn from_iter<T: IntoIterator<Item = S>>(spans: T) -> Self {
+        Self::new(spans)
+    }
+}
+
 impl<S> Default for Reach<S> {
     fn default() -> Self {
         Self(BTreeSet::new())

@@ -32,7 +32,7 @@ pub enum Specifier {
     Path(PathPattern),
     /// `WebFetch(domain:…)`: hosts.
     Domain(DomainPattern),
-    /// `Agent(a, b)`, `Skill(name *)`: any of these names.
+    /// `Agent(a, b)`, `agents_message(a)`, `Skill(name *)`: any of these names.
     Name(Vec<Pattern>),
     /// Any other tool: the JSON of all arguments, without spaces.
     Text(Pattern),
@@ -183,7 +183,9 @@ impl Specifier {
                 let domain = inside.strip_prefix("domain:").unwrap_or(inside);
                 Self::Domain(DomainPattern::parse(domain).map_err(|error| BadRule::Domain(rule.to_owned(), error))?)
             }
-            "task" => Self::Name(split_list(inside).into_iter().map(pattern).collect::<Result<_, _>>()?),
+            "task" | "parallel_task" | "agents_message" => {
+                Self::Name(split_list(inside).into_iter().map(pattern).collect::<Result<_, _>>()?)
+            }
             "skill" => {
                 let name = inside.strip_suffix(" *").or_else(|| inside.strip_suffix(":*")).map(str::trim_end);
                 match name.filter(|name| !name.is_empty()) {

@@ -5,6 +5,8 @@
 //! names are known; the linker and the toolbox are built from its result and nothing else.
 //! [`ToolScope::decide`] decides about one call, when its arguments are known too.
 
+mod delegation;
+mod handing;
 mod narrowing;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,7 @@ use crate::{
     Call, Decision, Pattern, Policy, Rule, Verdict,
     candidate::{Candidate, Identity, ToolSource},
     lists::Lists,
+    names::DELEGATION,
 };
 
 /// Which tools an agent has, as its definition says it. The default restricts nothing.
@@ -72,9 +75,6 @@ pub struct Excluded {
 /// that names them so removes them.
 const SYSTEM: &str = "system_";
 
-/// The tools that start other agents.
-const DELEGATION: [&str; 3] = ["task", "agents_message", "agent_ask"];
-
 impl ToolScope {
     /// Decides tool by tool which ones an agent has. Linear in the number of tools.
     pub fn resolve<'a>(&self, candidates: &'a [Candidate], around: &Surroundings<'_>) -> Resolution<'a> {
@@ -109,12 +109,10 @@ impl ToolScope {
                 None => Verdict { decision: Decision::Allow, rule: None, reason: "a tool of the host".to_owned() },
             };
         }
-        let (listed, permitted) = (listed.decide(call), permitted.decide(call));
-        if listed.decision >= permitted.decision && listed.rule.is_some() || listed.decision > permitted.decision {
-            listed
-        } else {
-            permitted
+        if self.comes_with_task(call.tool()) {
+            return self.decide_as_task(call, &[listed, permitted]);
         }
+        stricter(listed.decide(call), permitted.decide(call))
     }
 
     /// Whether any list says which tools there are. Without one the default scope applies.
@@ -162,6 +160,8 @@ impl ToolScope {
         around: &Surroundings<'_>,
     ) -> Option<(String, Option<String>)> {
         let name = tool.canonical();
+        // What comes with `task` is there where that is, unless it is denied by its own name.
+        let listed = if self.comes_with_task(name) { "task" } else { name };
         let is_system = name.starts_with(SYSTEM);
         let because = |reason: &str| Some((reason.to_owned(), None));
         if let Some(reason) = self.outside_default_scope(tool, around).filter(|_| !is_system) {
@@ -170,24 +170,24 @@ impl ToolScope {
         for (policy, field) in policies.iter().zip(["tools", "permissions"]) {
             let hides = |rule: &&Rule| {
                 rule.covers_all_arguments()
-                    && rule.matches_canonical(name)
+                    && (rule.matches_canonical(name) || rule.matches_canonical(listed))
                     && (!is_system || names_system(&rule.to_string()))
             };
             if let Some(rule) = policy.deny.iter().find(hides) {
                 return Some((format!("denied by `{rule}`"), Some(rule.to_string())));
             }
-            if !is_system && policy.rules_out(name) {
-                return Some((format!("not in the allow list of `{field}`"), policy.possible(name).rule));
+            if !is_system && policy.rules_out(listed) {
+                return Some((format!("not in the allow list of `{field}`"), policy.possible(listed).rule));
             }
         }
-        if let Some(pattern) = self
-            .names
-            .denies(|pattern| pattern.matches_canonical(name) && (!is_system || names_system(pattern.as_str())))
+        let denies = |pattern: &Pattern| pattern.matches_canonical(name) || pattern.matches_canonical(listed);
+        if let Some(pattern) =
+            self.names.denies(|pattern| denies(pattern) && (!is_system || names_system(pattern.as_str())))
         {
             return Some(("denied by `tool_denylist`".to_owned(), Some(pattern.to_owned())));
         }
         if !is_system {
-            if !self.names.allows(|pattern| pattern.matches_canonical(name)) {
+            if !self.names.allows(|pattern| pattern.matches_canonical(listed)) {
                 return because("not in `tool_allowlist`");
             }
             for capability in tool.capabilities() {
@@ -214,8 +214,8 @@ impl ToolScope {
     /// Without an allow list a plugin's agent has the core tools and its own plugin's, and only
     /// agents that are neither built in nor restricted may start others.
     fn outside_default_scope(&self, tool: &Candidate, around: &Surroundings<'_>) -> Option<String> {
-        if tool.canonical() == "task" && !self.names_task() && (around.native || self.has_allow_list()) {
-            return Some("an agent delegates only if its definition names `task`".to_owned());
+        if let Some(reason) = self.may_not_delegate(tool.canonical(), around.native) {
+            return Some(reason);
         }
         match (&tool.source, &around.identity.plugin) {
             (ToolSource::Plugin(theirs), Some(own)) if theirs != own && !self.has_allow_list() => Some(format!(
@@ -224,11 +224,14 @@ impl ToolScope {
             _ => None,
         }
     }
+}
 
-    fn names_task(&self) -> bool {
-        let rules = self.tools.iter().flatten().chain(self.permissions.allow.iter().flatten());
-        rules.filter(|rule| !rule.to_string().starts_with('*')).any(|rule| rule.matches_tool("task"))
-            || self.names.allow.iter().flatten().any(|pattern| !pattern.is_universal() && pattern.matches_tool("task"))
+/// Of two verdicts, the one that counts.
+fn stricter(listed: Verdict, permitted: Verdict) -> Verdict {
+    if listed.decision >= permitted.decision && listed.rule.is_some() || listed.decision > permitted.decision {
+        listed
+    } else {
+        permitted
     }
 }
 

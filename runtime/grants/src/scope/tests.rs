@@ -3,6 +3,8 @@ use serde_json::json;
 use super::*;
 use crate::{Binding, Pattern};
 
+mod delegation;
+mod handing;
 mod lists;
 mod narrowing;
 mod plugins;
