@@ -60,7 +60,9 @@ impl Delegation {
         let ceiling = stored.map_or_else(|| seat.ceiling.clone(), |stored| seat.ceiling.narrow(stored));
         let asker = Seat { ceiling, ..Seat::clone(seat) };
         let recruit = self.crew.recruit(name, &asker)?;
-        permit(&asker, name, &recruit, way)?;
+        // Whom the one that asks may ask is its own affair; what the session was begun with says what the one
+        // that is asked may do.
+        permit(seat, name, &recruit, way)?;
         let times = asker.chain.iter().filter(|other| **other == recruit.agent.name).count();
         if times >= self.limits.same_agent {
             return Err(Refusal::denied(
