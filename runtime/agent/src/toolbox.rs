@@ -72,6 +72,11 @@ impl Toolbox {
         self
     }
 
+    /// Its tools, in their order, without the rules.
+    pub fn into_tools(self) -> Vec<Arc<dyn Tool>> {
+        self.tools.into_iter().map(|held| held.tool).collect()
+    }
+
     /// What the model is told about the tools.
     pub fn specs(&self) -> &[ToolSpec] {
         &self.specs
