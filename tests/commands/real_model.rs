@@ -76,7 +76,7 @@ async fn a_real_model_calls_a_sandboxed_tool_and_answers() {
     let (agent, registry) = (clerk(), Registry::built_in());
     let effective = effective(&agent, &available(&registry), &registry);
     let engine = Engine::start(Settings::ONE_AGENT).unwrap();
-    let equipped = equip(&engine, None, &Workspace::open(&world.workspace()).unwrap(), &effective).unwrap();
+    let equipped = equip(&engine, None, &Workspace::open(&world.workspace()).unwrap(), &effective, &[]).unwrap();
     let provider = connect(connection(url)).unwrap();
 
     for task in TASKS {

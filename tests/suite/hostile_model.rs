@@ -28,7 +28,7 @@ fn run_as(agent: &str, world: &World, replies: Vec<Reply>) -> Ended {
     agent.budget.steps = Some(1000);
     let effective = effective(&agent, &available(&registry), &registry);
     let workspace = Workspace::open(&world.workspace()).unwrap();
-    let Equipped { toolbox, .. } = equip(world.engine(), None, &workspace, &effective).unwrap();
+    let Equipped { toolbox, .. } = equip(world.engine(), None, &workspace, &effective, &[]).unwrap();
     let provider = Scripted::new(replies.into_iter().chain([Reply::answer("enough")]));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut run = Run::new(&agent, &provider, &toolbox, &Quiet, Cancellation::never(), Transcript::new());
@@ -355,7 +355,7 @@ fn a_model_that_never_answers_is_stopped_by_its_budget() {
     agent.budget.steps = Some(12);
     let effective = effective(&agent, &available(&registry), &registry);
     let workspace = Workspace::open(&world.workspace()).unwrap();
-    let Equipped { toolbox, .. } = equip(world.engine(), None, &workspace, &effective).unwrap();
+    let Equipped { toolbox, .. } = equip(world.engine(), None, &workspace, &effective, &[]).unwrap();
     let ask = |n: usize| Reply { calls: vec![call("read", json!({ "path": format!("{n}") }))], ..Reply::default() };
     let provider = Scripted::new((0..1000).map(ask));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -3,10 +3,15 @@
 //! The one place where a definition becomes rights. The linker, the toolbox, `palisade explain` and
 //! `palisade prove` all start from its result and from nothing else.
 
+mod cut;
+mod handing;
+
 use std::collections::BTreeSet;
 
-use palisade_agent::{Agent, Budget, CallLimits, Exposure, PermissionMode};
-use palisade_grants::{Access, Candidate, Capability, Excluded, Grants, Resolution, Surroundings, ToolSource};
+use palisade_agent::{Agent, Budget, CallLimits, Ceiling, Exposure, PermissionMode};
+use palisade_grants::{
+    Access, Candidate, Capability, DELEGATION, Excluded, Grants, NamesGrant, Resolution, Surroundings, ToolSource,
+};
 use palisade_sandbox::Limits;
 
 use crate::{BuiltIn, Registry};
@@ -28,6 +33,17 @@ pub struct Effective {
     pub budget: Budget,
     /// What its author should know.
     pub warnings: Vec<String>,
+    /// What its definition would allow and whoever asks it does not, each with what would allow it.
+    pub cut: Vec<String>,
+}
+
+/// What an agent is under when another one asks it.
+#[derive(Clone, Copy, Debug)]
+pub struct Under<'a> {
+    /// What the other one hands down: see [`Effective::handed_down`].
+    pub ceiling: &'a Ceiling,
+    /// Its name.
+    pub asked_by: &'a str,
 }
 
 /// A tool an agent has.
@@ -51,18 +67,33 @@ pub struct Available {
     pub unavailable: Option<String>,
 }
 
-/// The tools there are: those of this program, then those of the plugins.
+/// The tools there are: those of this program, the ones with which agents are asked, then those of the
+/// plugins.
 pub fn available(registry: &Registry) -> Vec<Available> {
     let core = BuiltIn::all().map(|tool| {
         let capabilities = tool.description().capabilities;
         let capabilities = capabilities.into_iter().map(|capability| capability.name().to_owned());
         Available { candidate: Candidate::new(tool.name, capabilities, ToolSource::Core), unavailable: None }
     });
-    core.chain(registry.plugins().iter().flat_map(crate::plugin_tools::available)).collect()
+    let asking = DELEGATION.map(|name| {
+        let capabilities = [Capability::Agents.name().to_owned()];
+        Available { candidate: Candidate::new(name, capabilities, ToolSource::Core), unavailable: None }
+    });
+    core.chain(asking).chain(registry.plugins().iter().flat_map(crate::plugin_tools::available)).collect()
 }
 
-/// Works out what an agent may do in the company of these tools.
+/// Works out what an agent may do in the company of these tools, started by a person.
 pub fn effective(agent: &Agent, available: &[Available], registry: &Registry) -> Effective {
+    work_out(agent, available, registry, None)
+}
+
+/// The same, asked by another agent: no more than that one hands down. Which tools it has is its own
+/// definition's business, what they reach is not.
+pub fn effective_under(agent: &Agent, available: &[Available], registry: &Registry, under: Under<'_>) -> Effective {
+    work_out(agent, available, registry, Some(under))
+}
+
+fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: Option<Under<'_>>) -> Effective {
     let candidates: Vec<Candidate> = available.iter().map(|tool| tool.candidate.clone()).collect();
     let budget = agent.budget();
     let identity = agent.identity();
@@ -73,22 +104,32 @@ pub fn effective(agent: &Agent, available: &[Available], registry: &Registry) ->
         binding_overrides: &registry.settings().binding_overrides,
     };
     let Resolution { tools, mut excluded } = agent.scope.resolve(&candidates, &around);
-    let ceiling = registry.ceiling_for(agent);
-    let grants = grants(agent, &tools, &ceiling);
+    let mut warnings = Vec::new();
+    let own = grants(agent, &tools, &registry.ceiling_for(agent));
+    let own_limits = limits(&agent.limits, &mut warnings);
+    let (grants, limits) = match under {
+        None => (own.clone(), own_limits),
+        Some(under) => (own.narrow(&under.ceiling.grants), handing::lower(own_limits, &under.ceiling.limits)),
+    };
+    let mut cut = under.map(|under| cut::cut((&own, &grants), (&own_limits, &limits), under)).unwrap_or_default();
 
     let mut kept = Vec::with_capacity(tools.len());
     for candidate in tools {
-        match missing(candidate, &grants) {
-            Some(capability) => excluded.push(Excluded {
+        match (missing(candidate, &grants), under) {
+            (None, _) => kept.push(candidate.clone()),
+            (Some(capability), Some(under)) if missing(candidate, &own).is_none() => {
+                let reason = format!("it needs `{capability}`, which `{}`, which asks, does not have", under.asked_by);
+                cut.push(format!("the tool `{}` is not there: {reason}", candidate.name()));
+                excluded.push(Excluded { name: candidate.name().to_owned(), reason, rule: None });
+            }
+            (Some(capability), _) => excluded.push(Excluded {
                 name: candidate.name().to_owned(),
                 reason: format!("it needs `{capability}`, which is not granted"),
                 rule: None,
             }),
-            None => kept.push(candidate.clone()),
         }
     }
-    let mut warnings = warnings(agent, &candidates, &kept, &grants);
-    let limits = limits(&agent.limits, &mut warnings);
+    warnings.splice(0..0, self::warnings(agent, &candidates, &kept, &own));
     let tool = |candidate: Candidate| {
         let unavailable = available.iter().find(|tool| tool.candidate == candidate);
         let unavailable = unavailable.and_then(|tool| tool.unavailable.clone());
@@ -103,6 +144,7 @@ pub fn effective(agent: &Agent, available: &[Available], registry: &Registry) ->
         limits,
         budget,
         warnings,
+        cut,
     }
 }
 
@@ -118,11 +160,14 @@ fn grants(agent: &Agent, tools: &[&Candidate], ceiling: &Grants) -> Grants {
 }
 
 /// The grants of a definition that names none: the workspace, read-only unless one of its tools
-/// writes; the hosts that its rules name; nothing else, because nothing else was asked for.
+/// writes; the hosts that its rules name; other agents if a tool asks them; nothing else, because nothing
+/// else was asked for.
 fn derived(agent: &Agent, tools: &[&Candidate]) -> Grants {
     let writes = tools.iter().any(|tool| needs(tool).contains(&Capability::FsWrite));
     let access = if writes { Access::ReadWrite } else { Access::Read };
-    Grants { http: agent.scope.hosts(), ..Grants::workspace(access) }
+    let asks = tools.iter().any(|tool| needs(tool).contains(&Capability::Agents));
+    let agents = NamesGrant::from_iter(asks.then(|| "*".parse().ok()).flatten());
+    Grants { http: agent.scope.hosts(), agents, ..Grants::workspace(access) }
 }
 
 /// The host's capabilities among those that a tool names.
@@ -188,6 +233,14 @@ fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants
             tools.iter().filter(|tool| needs(tool).contains(&Capability::FsWrite) && tool.canonical() != "bash");
         warnings
             .extend(writers.map(|tool| format!("`{}` is in scope, but no folder is granted read-write", tool.name())));
+    }
+    if let Some(own) = &agent.grants
+        && own.agents.is_empty()
+        && agent.scope.has_allow_list()
+        && agent.scope.asks_others()
+    {
+        let text = "its tools name other agents, but its `grants` do not; `agents: [\"*\"]` in them would allow it";
+        warnings.push(text.to_owned());
     }
     warnings
 }

@@ -4,7 +4,7 @@
 use std::{fmt, sync::Arc, thread};
 
 use palisade_agent::{DuplicateTool, Tool, Toolbox};
-use palisade_grants::{Call, Capability, Decision, Denial};
+use palisade_grants::{Call, Capability, DELEGATION, Decision, Denial, ToolSource};
 use palisade_sandbox::{
     Bounds, Compiled, Compiler, Engine, Failure, Gate, LinkRefusal, Scope, Workspace, WorkspaceError,
 };
@@ -59,22 +59,27 @@ pub enum EquipError {
     Duplicate(#[from] DuplicateTool),
 }
 
-/// Opens what an agent may touch and links its tools to that.
+/// Opens what an agent may touch and links its tools to that. Of the tools in `host`, which this program
+/// carries out itself, it gets those in its scope.
 pub fn equip(
     engine: &Engine,
     compiler: Option<&Compiler>,
     workspace: &Workspace,
     effective: &Effective,
+    host: &[Arc<dyn Tool>],
 ) -> Result<Equipped, EquipError> {
     let scope = Arc::new(Scope::open(engine, workspace, effective.grants.clone(), effective.limits, None)?);
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     let mut left_out = Vec::new();
     let mut built_in: Vec<(&EffectiveTool, &'static BuiltIn)> = Vec::new();
+    let mut own: Vec<Arc<dyn Tool>> = Vec::new();
     for tool in &effective.tools {
-        match (&tool.unavailable, BuiltIn::find(tool.candidate.name())) {
-            (None, Some(component)) => built_in.push((tool, component)),
-            (reason, _) => {
-                let reason = reason.clone().unwrap_or_else(|| "it has no component".to_owned());
+        let hosted = host.iter().find(|hosted| is_hosted(tool, hosted.as_ref()));
+        match (&tool.unavailable, BuiltIn::find(tool.candidate.name()), hosted) {
+            (None, Some(component), _) => built_in.push((tool, component)),
+            (None, None, Some(hosted)) => own.push(Arc::clone(hosted)),
+            (reason, ..) => {
+                let reason = reason.clone().unwrap_or_else(|| nothing_there(tool).to_owned());
                 left_out.push(LeftOut { tool: tool.candidate.name().to_owned(), reason: Missing::Unavailable(reason) });
             }
         }
@@ -89,8 +94,21 @@ pub fn equip(
             Err(reason) => left_out.push(LeftOut { tool: component.name.to_owned(), reason: Missing::Refused(reason) }),
         }
     }
+    tools.append(&mut own);
     let toolbox = Toolbox::new(tools)?.ruled_by(effective.agent.scope.clone());
     Ok(Equipped { toolbox, scope, left_out })
+}
+
+/// Whether a tool in scope is this one of the host; a plugin's tool of the same name is not.
+fn is_hosted(tool: &EffectiveTool, hosted: &dyn Tool) -> bool {
+    tool.candidate.source == ToolSource::Core && tool.candidate.name() == hosted.spec().name
+}
+
+fn nothing_there(tool: &EffectiveTool) -> &'static str {
+    match DELEGATION.contains(&tool.candidate.canonical()) {
+        true => "other agents cannot be asked here",
+        false => "it has no component",
+    }
 }
 
 /// The rules hold for a tool that calls another as they do for the model; there is nobody to ask.

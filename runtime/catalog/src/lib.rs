@@ -5,10 +5,12 @@
 //! tools, each a component linked to what it may touch.
 
 mod builtin;
+mod crew;
 pub mod definition;
 mod effective;
 mod equip;
 mod explain;
+mod fingerprint;
 mod plugin_tools;
 pub mod prove;
 mod registry;
@@ -16,8 +18,9 @@ mod surroundings;
 mod tool;
 
 pub use builtin::BuiltIn;
+pub use crew::{Chosen, LocalCrew, Outfitter};
 pub use definition::{Notice, Severity};
-pub use effective::{Available, Effective, EffectiveTool, available, effective};
+pub use effective::{Available, Effective, EffectiveTool, Under, available, effective, effective_under};
 pub use equip::{EquipError, Equipped, LeftOut, Missing, equip};
 pub use explain::{ExplainedCall, Explanation};
 pub use registry::{

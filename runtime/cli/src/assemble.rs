@@ -1,10 +1,14 @@
 //! The one place where every crate meets: settings become an engine, a compiler, an agent that can
 //! act, and a model. Each is made when it is first needed, because start-up time matters.
 
-use std::{cell::OnceCell, mem, path::Path};
+use std::{
+    mem,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use anyhow::{Context as _, bail};
-use palisade_agent::Provider;
+use palisade_agent::{Provider, Tool};
 use palisade_catalog::{Effective, Equipped, Missing};
 use palisade_model::{Choice, Offline, Recording, Scripted, Secrets, Target};
 use palisade_sandbox::{ArtifactCache, Compiler, Engine, LinkRefusal, Workspace};
@@ -12,38 +16,44 @@ use palisade_sandbox::{ArtifactCache, Compiler, Engine, LinkRefusal, Workspace};
 use crate::{choose, outside::Place, render::Terminal, settings::Settings};
 
 /// What a command works with.
-pub(crate) struct Assembly<'a> {
+pub(crate) struct Assembly {
     pub(crate) engine: Engine,
-    settings: &'a Settings,
-    terminal: &'a Terminal,
-    compiler: OnceCell<Compiler>,
+    settings: Settings,
+    terminal: Terminal,
+    compiler: OnceLock<Compiler>,
 }
 
-impl<'a> Assembly<'a> {
+impl Assembly {
     /// Starts an engine for one agent.
-    pub(crate) fn start(settings: &'a Settings, terminal: &'a Terminal) -> anyhow::Result<Self> {
+    pub(crate) fn start(settings: &Settings, terminal: &Terminal) -> anyhow::Result<Self> {
         let engine = Engine::start(palisade_sandbox::Settings::ONE_AGENT)
             .context("run `palisade doctor` to see what is missing")?;
-        Ok(Self { engine, settings, terminal, compiler: OnceCell::new() })
+        Ok(Self { engine, settings: settings.clone(), terminal: terminal.clone(), compiler: OnceLock::new() })
     }
 
     /// Compiles components that are not part of this program; without a cache, each time anew.
     pub(crate) fn compiler(&self) -> &Compiler {
         self.compiler.get_or_init(|| {
-            let cache = cache(self.settings).map_err(|error| {
+            let cache = cache(&self.settings).map_err(|error| {
                 self.terminal.warning(&format!("compiled tools are not kept: {error:#}"));
             });
             Compiler::new(self.settings.worker.clone(), cache.ok())
         })
     }
 
-    /// Gives an agent its tools in a workspace.
-    pub(crate) fn equip(&self, effective: &Effective, workspace: &Path) -> anyhow::Result<Equipped> {
+    /// Gives an agent its tools in a workspace, and of those that this program carries out itself the ones in
+    /// its scope.
+    pub(crate) fn equip(
+        &self,
+        effective: &Effective,
+        workspace: &Path,
+        host: &[Arc<dyn Tool>],
+    ) -> anyhow::Result<Equipped> {
         let workspace = Workspace::open(workspace)?;
-        let equipped = palisade_catalog::equip(&self.engine, None, &workspace, effective)?;
+        let equipped = palisade_catalog::equip(&self.engine, None, &workspace, effective, host)?;
         // Built for another processor: the embedded machine code does not load, a compiler helps.
         if equipped.left_out.iter().any(|tool| matches!(tool.reason, Missing::Refused(LinkRefusal::Unusable(_)))) {
-            return Ok(palisade_catalog::equip(&self.engine, Some(self.compiler()), &workspace, effective)?);
+            return Ok(palisade_catalog::equip(&self.engine, Some(self.compiler()), &workspace, effective, host)?);
         }
         Ok(equipped)
     }
@@ -87,6 +97,20 @@ pub(crate) fn spoken(flag: Option<&str>, effective: &mut Effective, place: &Plac
         }
     };
     Ok(Spoken { provider, warning, secrets })
+}
+
+/// The model that an agent speaks to which another one asks. Programs outside of the sandbox are none: no
+/// ceiling holds there.
+pub(crate) fn connected(target: Target) -> anyhow::Result<Box<dyn Provider>> {
+    Ok(match target {
+        Target::Offline => Box::new(Offline),
+        Target::Scripted(file) => Box::new(scripted(&file)?),
+        Target::Server(route) => palisade_model::connect(choose::connection(*route)?)?,
+        Target::Outside { program, .. } => bail!(
+            "`{program}` runs outside of the sandbox, where nothing holds that another agent may do; only a person \
+             can start it, with `palisade run`"
+        ),
+    })
 }
 
 impl Spoken {

@@ -5,6 +5,8 @@ use serde_json::json;
 use super::*;
 use crate::{equip, registry::Places};
 
+mod under;
+
 fn built_in(name: &str) -> Effective {
     let registry = Registry::built_in();
     effective(registry.find(name).unwrap(), &available(&registry), &registry)
@@ -95,7 +97,7 @@ fn the_toolbox_and_the_linker_hold_what_was_worked_out_and_nothing_else() {
     let engine = Engine::start(Settings::ONE_AGENT).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let plan = built_in("plan");
-    let equipped = equip(&engine, None, &Workspace::open(folder.path()).unwrap(), &plan).unwrap();
+    let equipped = equip(&engine, None, &Workspace::open(folder.path()).unwrap(), &plan, &[]).unwrap();
     let specs: Vec<&str> = equipped.toolbox.specs().iter().map(|spec| spec.name.as_str()).collect();
     assert_eq!(specs, READING);
     assert_eq!(equipped.scope.tools(), READING);
@@ -141,7 +143,10 @@ fn the_example_agents_of_a_configuration_load() {
     for name in ["reading-list", "todo", "journal", "general", "code-reviewer"] {
         let agent = registry.find(name).unwrap();
         assert_eq!(agent.origin.layer.name(), "configured");
-        assert_eq!(effective(agent, &available(&registry), &registry).tools.len(), BuiltIn::all().count());
+        assert_eq!(
+            effective(agent, &available(&registry), &registry).tools.len(),
+            BuiltIn::all().count() + DELEGATION.len()
+        );
     }
 }
 

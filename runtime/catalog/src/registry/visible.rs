@@ -25,9 +25,14 @@ impl Registry {
     /// The agents that another one is told about: those that it may ask, without itself and without
     /// those that stay in the background.
     pub fn peers_of(&self, caller: &Agent) -> Vec<&Agent> {
+        self.askable_by(caller).into_iter().filter(|agent| is_listed(agent)).collect()
+    }
+
+    /// The agents that another one may ask, also those that stay in the background.
+    pub fn askable_by(&self, caller: &Agent) -> Vec<&Agent> {
         let others = self.effective().filter(|found| found.agent().is_some_and(|agent| is_another(agent, caller)));
-        let visible = others.filter(|found| found.agent().is_some_and(is_listed) && self.permits(caller, found));
-        visible.filter_map(Found::agent).collect()
+        let askable = others.filter(|found| self.permits(caller, found)).filter_map(Found::agent);
+        askable.filter(|agent| agent.ui_visible && caller.scope.denies_agent(&agent.name).is_none()).collect()
     }
 
     /// Whether an agent may ask another one by name. A hidden agent answers whoever knows its name;
@@ -38,7 +43,9 @@ impl Registry {
         };
         // Whether the lists allow it is decided first: what is wrong with an agent that the caller
         // may not know of is not its business.
-        if !self.permits(caller, found) || found.agent().is_some_and(|agent| !agent.ui_visible) {
+        let denied = [target, found.name.as_str()].into_iter().find_map(|name| caller.scope.denies_agent(name));
+        let answers = found.agent().is_none_or(|agent| agent.ui_visible);
+        if !self.permits(caller, found) || denied.is_some() || !answers {
             return Err(AskError::NotAccessible(target.to_owned()));
         }
         found.usable(target).map_err(AskError::Find)

@@ -215,6 +215,6 @@ fn call(engine: &Engine, workspace: &Path, tool: &str, input: &str) -> anyhow::R
     let registry = Registry::built_in();
     let mut effective = effective(registry.find("explore")?, &available(&registry), &registry);
     effective.tools.retain(|other| other.candidate.name() == tool);
-    let equipped = palisade_catalog::equip(engine, None, &Workspace::open(workspace)?, &effective)?;
+    let equipped = palisade_catalog::equip(engine, None, &Workspace::open(workspace)?, &effective, &[])?;
     Ok(equipped.scope.call_here(tool, input, &Call::new()))
 }

@@ -94,13 +94,13 @@ fn check_scope(tool: &BuiltIn, input: &str, effective: &Effective) -> anyhow::Re
 /// Links one tool and, of the agent's tools, only those that it calls: the rest is not needed.
 fn link(
     source: &Source,
-    assembly: &Assembly<'_>,
+    assembly: &Assembly,
     effective: &Effective,
     workspace: &Path,
 ) -> anyhow::Result<Result<(String, Arc<Scope>), LinkRefusal>> {
     match source {
         Source::BuiltIn(tool) => {
-            let mut equipped = assembly.equip(&with_tools(effective, |name| name == tool.name), workspace)?;
+            let mut equipped = assembly.equip(&with_tools(effective, |name| name == tool.name), workspace, &[])?;
             Ok(match equipped.left_out.pop() {
                 None => Ok((tool.name.to_owned(), equipped.scope)),
                 Some(left_out) => match left_out.reason {
@@ -119,7 +119,7 @@ fn link(
                 Err(failure) => return Ok(Err(LinkRefusal::Unusable(failure))),
             };
             let called = &compiled.needs().toolbox;
-            let scope = assembly.equip(&with_tools(effective, |name| called.contains(name)), workspace)?.scope;
+            let scope = assembly.equip(&with_tools(effective, |name| called.contains(name)), workspace, &[])?.scope;
             Ok(scope.add(&compiled, &description, &description.name).map(|()| (description.name, scope)))
         }
     }

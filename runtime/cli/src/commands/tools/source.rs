@@ -54,7 +54,7 @@ impl Source {
     }
 
     /// Makes it ready to be linked; a file is compiled in a process of its own, or comes from the cache.
-    pub(crate) fn load(&self, assembly: &Assembly<'_>) -> Result<Compiled, Failure> {
+    pub(crate) fn load(&self, assembly: &Assembly) -> Result<Compiled, Failure> {
         match self {
             Self::BuiltIn(tool) => {
                 tool.load(&assembly.engine, None).or_else(|_| tool.load(&assembly.engine, Some(assembly.compiler())))

@@ -1,0 +1,117 @@
+//! The agents of a registry, ready to be asked by each other. What one may do is worked out here and nowhere
+//! else: from its definition, and from what the one that asks can hand down.
+
+use std::{path::PathBuf, sync::Arc};
+
+use async_trait::async_trait;
+use palisade_agent::{Agent, Ceiling, Crew, Equipment, Peer, Provider, Recruit, RecruitError, Seat, Tool};
+
+use crate::{
+    AskError, Available, Effective, Equipped, FindError, Registry, SharedRegistry, Under, available, effective_under,
+    fingerprint::fingerprint, surroundings,
+};
+
+/// Gives an agent what it works with. Implemented where models are known.
+pub trait Outfitter: Send + Sync + 'static {
+    /// The model that an agent speaks to: its own, or the one of whoever asks. An agent that would run outside
+    /// of the sandbox, where no ceiling holds, is refused.
+    fn model(&self, effective: &Effective, asked_by: &Seat) -> Result<Chosen, String>;
+
+    /// Its tools, and of those that the host carries out the ones in its scope. May take long.
+    fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String>;
+}
+
+/// The model that an agent speaks to.
+pub struct Chosen {
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// What whoever asked should know of the choice.
+    pub warning: Option<String>,
+}
+
+/// The agents of a registry.
+pub struct LocalCrew {
+    registry: SharedRegistry,
+    workspace: PathBuf,
+    outfitter: Arc<dyn Outfitter>,
+}
+
+impl LocalCrew {
+    /// The agents of a registry, at work in a folder.
+    pub fn new(registry: SharedRegistry, workspace: PathBuf, outfitter: Arc<dyn Outfitter>) -> Self {
+        Self { registry, workspace, outfitter }
+    }
+}
+
+#[async_trait]
+impl Crew for LocalCrew {
+    fn peers(&self, caller: &Agent, hidden: bool) -> Vec<Peer> {
+        let registry = self.registry.now();
+        let peers = if hidden { registry.askable_by(caller) } else { registry.peers_of(caller) };
+        let peer = |agent: &Agent| Peer {
+            name: agent.name.clone(),
+            display_name: agent.display_name().to_owned(),
+            description: agent.description.clone(),
+        };
+        peers.into_iter().map(peer).collect()
+    }
+
+    fn recruit(&self, name: &str, asked_by: &Seat) -> Result<Recruit, RecruitError> {
+        let registry = self.registry.now();
+        let agent = registry.may_ask(&asked_by.agent, name).map_err(|error| refusal(name, error))?;
+        let available = available(&registry);
+        let handed = handed_down(asked_by, &available, &registry);
+        let under = Under { ceiling: &handed, asked_by: &asked_by.agent.name };
+        let effective = effective_under(agent, &available, &registry, under);
+        let mut tools: Vec<String> = effective.tools.iter().map(|tool| tool.candidate.name().to_owned()).collect();
+        tools.sort_unstable();
+        Ok(Recruit {
+            ceiling: effective.ceiling(),
+            budget: effective.budget,
+            tools,
+            fingerprint: fingerprint(&effective, asked_by.provider.as_ref()),
+            agent: effective.agent,
+            cut: effective.cut,
+        })
+    }
+
+    async fn equip(
+        &self,
+        recruit: &Recruit,
+        asked_by: &Seat,
+        own_tools: Vec<Arc<dyn Tool>>,
+    ) -> Result<Equipment, RecruitError> {
+        let registry = self.registry.now();
+        let unusable = |why: String| RecruitError::Unusable { name: recruit.agent.name.clone(), why };
+        let under = Under { ceiling: &recruit.ceiling, asked_by: &asked_by.agent.name };
+        let effective = effective_under(&recruit.agent, &available(&registry), &registry, under);
+        let surroundings = surroundings(&effective, &registry, &self.workspace);
+        let mut warnings = effective.warnings.clone();
+        // A key may have to be fetched, and machine code to be loaded.
+        let (outfitter, asked_by) = (Arc::clone(&self.outfitter), asked_by.clone());
+        let equipping = tokio::task::spawn_blocking(move || {
+            let chosen = outfitter.model(&effective, &asked_by)?;
+            Ok((chosen, outfitter.tools(&effective, &own_tools)?))
+        });
+        let equipped = equipping.await.map_err(|error| unusable(error.to_string()))?;
+        let (Chosen { provider, warning }, Equipped { toolbox, left_out, .. }) = equipped.map_err(unusable)?;
+        warnings.extend(warning);
+        warnings.extend(left_out.iter().map(|tool| format!("the tool `{}` is left out: {}", tool.tool, tool.reason)));
+        Ok(Equipment { provider, toolbox, surroundings, warnings })
+    }
+}
+
+/// What the one in a seat hands down. Worked out from its definition each time, so that no seat can hand down
+/// more than its agent may do.
+fn handed_down(seat: &Seat, available: &[Available], registry: &Registry) -> Ceiling {
+    let under = Under { ceiling: &seat.ceiling, asked_by: &seat.agent.name };
+    effective_under(&seat.agent, available, registry, under).handed_down()
+}
+
+fn refusal(name: &str, error: AskError) -> RecruitError {
+    match error {
+        AskError::NotAccessible(name) => RecruitError::NotAccessible(name),
+        AskError::Find(FindError::Unknown { name, known }) => RecruitError::Unknown { name, available: known },
+        AskError::Find(error) => RecruitError::Unusable { name: name.to_owned(), why: error.to_string() },
+    }
+}
