@@ -9,6 +9,7 @@ mod cache;
 mod compile;
 mod crash_table;
 mod crowds;
+mod delegation;
 mod escapes;
 mod folders;
 mod hidden;

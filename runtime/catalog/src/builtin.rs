@@ -34,13 +34,14 @@ pub(crate) struct LinkProbe {
 static TOOLS: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/tools.rs"));
 static PROBES: &[LinkProbe] = include!(concat!(env!("OUT_DIR"), "/probes.rs"));
 
-/// The hostile guest of `palisade prove`; it is in no agent's scope.
+/// The hostile guests of `palisade prove`; they are in no agent's scope. The second has the first do it.
 const PROBE: &str = "probe";
+const RELAY: &str = "relay";
 
 impl BuiltIn {
     /// Every core tool, by name.
     pub fn all() -> impl Iterator<Item = &'static Self> {
-        TOOLS.iter().filter(|tool| tool.name != PROBE)
+        TOOLS.iter().filter(|tool| tool.name != PROBE && tool.name != RELAY)
     }
 
     /// Finds a core tool.
@@ -50,6 +51,10 @@ impl BuiltIn {
 
     pub(crate) fn probe() -> Option<&'static Self> {
         TOOLS.iter().find(|tool| tool.name == PROBE)
+    }
+
+    pub(crate) fn relay() -> Option<&'static Self> {
+        TOOLS.iter().find(|tool| tool.name == RELAY)
     }
 
     /// Loads its machine code. A program that was built for another processor compiles the

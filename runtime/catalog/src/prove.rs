@@ -5,6 +5,7 @@
 //! guest ended; never what the guest says.
 
 mod attempts;
+mod delegation;
 mod stage;
 
 use std::time::Duration;
@@ -21,6 +22,8 @@ use crate::{
         stage::Stage,
     },
 };
+
+pub use delegation::{Axis, Case, Stores, Way, control as control_delegation, prove_case, prove_delegation};
 
 /// What came of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

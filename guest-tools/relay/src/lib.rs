@@ -1,0 +1,48 @@
+//! `relay`: a hostile guest that does nothing itself and has its agent's `probe` do it: a way round what holds for
+//! `probe`, if there were one.
+
+use palisade_sdk::Failure;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The input of `relay`: that of `probe`.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// What to try.
+    attempt: String,
+    /// The path to try it on, where one is needed.
+    #[serde(default)]
+    path: String,
+}
+
+palisade_sdk::tool! {
+    /// Has another tool try something that a sandbox should refuse.
+    #[tool(needs = ["tools"], read_only = false, idempotent = false)]
+    pub fn relay(input: Input) -> Result<String, Failure> {
+        let input = serde_json::to_string(&input).map_err(|error| Failure::Failed(error.to_string()))?;
+        probe(&input).map_err(Failure::Failed)
+    }
+}
+
+#[cfg(target_family = "wasm")]
+fn probe(input: &str) -> Result<String, String> {
+    bindings::palisade::toolbox::probe::call(input)
+}
+
+/// Outside of a sandbox there is nobody to ask.
+#[cfg(not(target_family = "wasm"))]
+fn probe(_: &str) -> Result<String, String> {
+    Err("there is no other tool here".to_owned())
+}
+
+#[cfg(target_family = "wasm")]
+mod bindings {
+    wit_bindgen::generate!({
+        inline: "
+            package palisade:toolbox@0.1.0;
+            interface probe { call: func(input: string) -> result<string, string>; }
+            world caller { import probe; }
+        ",
+    });
+}

@@ -1,0 +1,307 @@
+//! The stage of one case: a throw-away workspace, agents, a hub between them, and who sits at the top.
+#![expect(clippy::disallowed_methods, reason = "sets and looks at a temporary folder of its own")]
+
+use std::{fs, path::PathBuf, sync::Arc};
+
+use palisade_agent::{
+    Account, Agent, Budget, CallLimits, Ceiling, Delegation, DelegationLimits, LOCAL_TENANT, NewSession, Origin,
+    Progress, Provider, Quiet, RunLimits, Seat, SessionKey, Store, StoreError, Tool, ToolResult, Toolbox, cancellation,
+};
+use palisade_grants::{Access, Capability, FilesGrant, Grants, Reach, Rule, Span, WorkspacePath};
+use palisade_sandbox::{Description, Engine, Workspace};
+use serde_json::Value;
+
+use super::{
+    Stores,
+    axis::{CALL_TIME, DEPTH, ELSEWHERE, MEMORY, READ_ONLY, STEPS, WANTED_CALL_TIME, WANTED_MEMORY, WRITABLE},
+    hostile::{HELPER, Hostile, Notes, Part, Seen, deeper},
+};
+use crate::{
+    BuiltIn, Chosen, Effective, Equipped, LocalCrew, Outfitter, Registry, SharedRegistry, available,
+    builtin::LinkProbe, effective, equip, prove::ProveError, tool::SandboxedTool,
+};
+
+/// The agent that wants more than the one that asks it.
+pub(super) const ASKED: &str = "wide";
+/// The plugin that brings it.
+pub(super) const PLUGIN: &str = "kit";
+/// The one at the top, unless somebody else is to be looked at.
+const COORDINATOR: &str = "coordinator";
+/// Its session.
+const ROOT: &str = "root";
+
+/// The stage of one case.
+pub(super) struct World<'a> {
+    /// What nobody may read who was not handed it.
+    pub(super) canary: String,
+    pub(super) registry: SharedRegistry,
+    pub(super) notes: Notes,
+    folder: tempfile::TempDir,
+    engine: Engine,
+    stores: &'a dyn Stores,
+    /// The one that asks, with as much as it has.
+    top: Agent,
+}
+
+impl<'a> World<'a> {
+    /// An agent that has little asks one that wants much.
+    pub(super) fn narrow(engine: &Engine, stores: &'a dyn Stores, top: Option<&Agent>) -> Result<Self, ProveError> {
+        Self::set(engine, stores, top.cloned().unwrap_or_else(coordinator), wide(false))
+    }
+
+    /// An agent that has everything asks one that wants much.
+    pub(super) fn wide(engine: &Engine, stores: &'a dyn Stores) -> Result<Self, ProveError> {
+        let mut top = opened(&coordinator());
+        top.budget = RunLimits { steps: Some(100), depth: Some(8), ..top.budget };
+        Self::set(engine, stores, top, wide(true))
+    }
+
+    fn set(engine: &Engine, stores: &'a dyn Stores, top: Agent, asked: Agent) -> Result<Self, ProveError> {
+        let folder = tempfile::Builder::new().prefix("palisade-prove-").tempdir()?;
+        let workspace = folder.path().join("workspace");
+        let canary = format!("canary-{:?}", folder.path().file_name());
+        for file in [&format!("{READ_ONLY}/a.txt"), &format!("{WRITABLE}/a.txt"), ELSEWHERE] {
+            let path = workspace.join(file);
+            fs::create_dir_all(path.parent().unwrap_or(&workspace))?;
+            fs::write(path, &canary)?;
+        }
+        let mut registry = Registry::built_in();
+        let mut add = |agent: Agent| registry.register(agent).map_err(|error| ProveError::Control(error.to_string()));
+        add(Agent { origin: Origin::default(), ..top.clone() })?;
+        add(helper())?;
+        for level in 1..=4 {
+            add(Agent { name: deeper(level), ..asked.clone() })?;
+        }
+        add(asked)?;
+        let registry = SharedRegistry::new(registry);
+        Ok(Self { canary, registry, notes: Notes::default(), folder, engine: engine.clone(), stores, top })
+    }
+
+    /// What was seen so far.
+    pub(super) fn seen(&self) -> Seen {
+        self.notes.lock().clone()
+    }
+
+    /// Whether a file is there.
+    pub(super) fn has(&self, file: &str) -> bool {
+        self.workspace().join(file).exists()
+    }
+
+    /// The most that the one at the top may hand down.
+    pub(super) fn handed_down(&self) -> Ceiling {
+        self.effective(&self.top).handed_down()
+    }
+
+    /// What the one at the top and all below it may use up.
+    pub(super) fn budget(&self) -> Budget {
+        self.top.budget()
+    }
+
+    /// A store in memory, with the session of the one at the top in it.
+    pub(super) async fn store(&self) -> Result<Arc<dyn Store>, StoreError> {
+        self.rooted(self.stores.passing().await?).await
+    }
+
+    /// A store in a file, opened anew.
+    pub(super) async fn lasting(&self) -> Result<Arc<dyn Store>, StoreError> {
+        self.rooted(self.stores.lasting(&self.folder.path().join("store.db")).await?).await
+    }
+
+    async fn rooted(&self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, StoreError> {
+        let mut root = NewSession { id: Some(ROOT.to_owned()), ..NewSession::with(LOCAL_TENANT, &self.top.name) };
+        root.origin.workspace = Some(self.workspace().display().to_string());
+        match store.create(root).await {
+            Ok(_) | Err(StoreError::IdTaken(_)) => Ok(store),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What agents ask each other through.
+    pub(super) fn hub(&self, store: &Arc<dyn Store>) -> Arc<Delegation> {
+        let outfitter = Outfit { engine: self.engine.clone(), workspace: self.workspace(), notes: self.notes.clone() };
+        let crew = LocalCrew::new(self.registry.clone(), self.workspace(), Arc::new(outfitter));
+        Arc::new(Delegation::new(Arc::clone(store), Arc::new(crew), DelegationLimits::default(), "the proof"))
+    }
+
+    /// The one at the top, with what it has.
+    pub(super) fn seat(&self) -> Arc<Seat> {
+        self.seat_of(self.top.clone())
+    }
+
+    /// The same, at a time when it had everything; but no larger budget.
+    pub(super) fn seat_with_everything(&self) -> Arc<Seat> {
+        self.seat_of(opened(&self.top))
+    }
+
+    fn seat_of(&self, agent: Agent) -> Arc<Seat> {
+        let (_, cancellation) = cancellation();
+        Arc::new(Seat {
+            session: SessionKey::new(LOCAL_TENANT, ROOT),
+            run: None,
+            ceiling: self.effective(&agent).ceiling(),
+            account: Account::open(agent.budget()),
+            cancellation,
+            chain: vec![agent.name.clone()],
+            messages: 0,
+            provider: Arc::new(Hostile { notes: self.notes.clone(), level: 0, part: Part::Other }),
+            watcher: Arc::new(Quiet),
+            agent,
+        })
+    }
+
+    /// Gives everybody who asks from now on other definitions: the one at the top, and the one that is asked.
+    pub(super) fn widen_definitions(&self) {
+        let top = opened(&self.top);
+        self.registry.change(|registry| {
+            // Names that were good before are good again.
+            drop(registry.register(Agent { origin: Origin::default(), ..top }));
+            drop(registry.register(Agent { prompt: Some("Take more.".to_owned()), ..wide(false) }));
+        });
+    }
+
+    /// The agent that is asked is a plugin's, which wants little in the first version and much in the next.
+    pub(super) fn load_plugin(&self, wants_much: bool) {
+        let mut agent = wide(false);
+        if !wants_much {
+            agent.grants = Some(Grants { agents: all(), ..Grants::workspace(Access::Read) });
+        }
+        agent.origin.plugin = Some(PLUGIN.to_owned());
+        self.registry.change(|registry| {
+            registry.unregister(ASKED);
+            drop(registry.register_plugin_agent(agent));
+        });
+    }
+
+    fn effective(&self, agent: &Agent) -> Effective {
+        let registry = self.registry.now();
+        effective(agent, &available(&registry), &registry)
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.folder.path().join("workspace")
+    }
+}
+
+/// Has the one in a seat use one of its tools for asking others.
+pub(super) async fn ask(hub: &Arc<Delegation>, seat: &Arc<Seat>, tool: &str, input: &Value) -> ToolResult {
+    let tools = hub.tools(Arc::clone(seat));
+    match tools.iter().find(|bound| bound.spec().name == tool) {
+        Some(bound) => bound.call(&input.to_string(), &Progress::unheard()).await,
+        None => ToolResult::failed(palisade_agent::FailureKind::UnknownTool, format!("it has no tool `{tool}`")),
+    }
+}
+
+fn all<S: Span>() -> Reach<S> {
+    Reach::new("*".parse())
+}
+
+fn one<S: Span>(name: &str) -> Reach<S> {
+    Reach::new(name.parse())
+}
+
+fn rules(names: &[&str]) -> Option<Vec<Rule>> {
+    Some(names.iter().flat_map(|name| Rule::parse(name)).collect())
+}
+
+/// Has little of everything.
+fn coordinator() -> Agent {
+    let folders = [(READ_ONLY, Access::Read), (WRITABLE, Access::ReadWrite)];
+    let folders = folders.into_iter().flat_map(|(path, access)| WorkspacePath::parse(path).map(|path| (path, access)));
+    let mut agent = Agent::new(COORDINATOR, "Asks others.");
+    agent.scope.tools = rules(&["read", "write", "task", "agents_message"]);
+    agent.grants = Some(Grants {
+        files: FilesGrant::new(folders),
+        http: one("docs.example"),
+        commands: one("ls:*"),
+        agents: all(),
+        secrets: one("OWN"),
+        ..Grants::default()
+    });
+    agent.limits = CallLimits { memory: Some(MEMORY), call_time: Some(CALL_TIME), ..CallLimits::default() };
+    agent.budget = RunLimits { steps: Some(STEPS), depth: Some(DEPTH), ..RunLimits::default() };
+    agent
+}
+
+/// The same agent, as if it had been given everything.
+fn opened(agent: &Agent) -> Agent {
+    let mut opened = Agent::new(&agent.name, &agent.description);
+    opened.grants = Some(Grants::everything());
+    opened.budget = agent.budget;
+    opened
+}
+
+/// Wants much of everything, but of the tools only some.
+fn wide(with_write: bool) -> Agent {
+    let mut agent = Agent::new(ASKED, "Wants much.");
+    let tools = ["read", "think", "probe", "relay", "task", "agents_message", "write"];
+    agent.scope.tools = rules(tools.get(..tools.len() - usize::from(!with_write)).unwrap_or_default());
+    agent.grants = Some(Grants::everything());
+    agent.limits =
+        CallLimits { memory: Some(WANTED_MEMORY), call_time: Some(WANTED_CALL_TIME), ..CallLimits::default() };
+    agent.budget = RunLimits { steps: Some(1000), depth: Some(100), ..RunLimits::default() };
+    agent
+}
+
+fn helper() -> Agent {
+    let mut agent = Agent::new(HELPER, "Answers.");
+    agent.scope.tools = rules(&["think"]);
+    agent
+}
+
+/// Gives the agents of the proof their models, and the one that is asked the hostile guests beside its tools.
+struct Outfit {
+    engine: Engine,
+    workspace: PathBuf,
+    notes: Notes,
+}
+
+impl Outfitter for Outfit {
+    fn model(&self, effective: &Effective, asked_by: &Seat) -> Result<Chosen, String> {
+        let part = match effective.agent.name.as_str() {
+            ASKED => Part::Asked,
+            HELPER => Part::Other,
+            _ => Part::Deeper,
+        };
+        let (notes, level) = (self.notes.clone(), asked_by.chain.len());
+        let provider: Arc<dyn Provider> = Arc::new(Hostile { notes, level, part });
+        Ok(Chosen { provider, warning: None })
+    }
+
+    fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String> {
+        let workspace = Workspace::open(&self.workspace).map_err(|error| error.to_string())?;
+        let equipped = equip(&self.engine, None, &workspace, effective, host).map_err(|error| error.to_string())?;
+        if effective.agent.name != ASKED {
+            return Ok(equipped);
+        }
+        let Equipped { toolbox, scope, left_out } = equipped;
+        let mut tools = toolbox.into_tools();
+        for guest in [BuiltIn::probe(), BuiltIn::relay()].into_iter().flatten() {
+            let compiled = guest.load(&self.engine, None).map_err(|failure| failure.to_string())?;
+            let description = guest.description();
+            scope.add(&compiled, &description, "probe").map_err(|refusal| refusal.to_string())?;
+            tools.push(Arc::new(SandboxedTool::new(&description, Arc::clone(&scope))));
+        }
+        let seen = &mut *self.notes.lock();
+        if seen.orders.axis.is_some() {
+            seen.scopes.push((scope.grants().clone(), *scope.limits()));
+            seen.borrowed |= links(&self.engine, &scope, "probe-borrow");
+        }
+        let toolbox = Toolbox::new(tools).map_err(|error| error.to_string())?.ruled_by(effective.agent.scope.clone());
+        Ok(Equipped { toolbox, scope, left_out })
+    }
+}
+
+/// Whether a component that only wants to be linked is.
+fn links(engine: &Engine, scope: &palisade_sandbox::Scope, name: &str) -> bool {
+    let Some(probe) = LinkProbe::all().iter().find(|probe| probe.name == name) else { return false };
+    let description = Description {
+        name: probe.name.to_owned(),
+        description: String::new(),
+        input_schema: "{}".to_owned(),
+        capabilities: Capability::ALL.into(),
+        own_capabilities: std::collections::BTreeSet::new(),
+        read_only: false,
+        idempotent: false,
+    };
+    probe.load(engine).is_ok_and(|compiled| scope.add(&compiled, &description, "probe").is_ok())
+}
