@@ -30,7 +30,7 @@ pub(crate) struct Ended {
 impl Ended {
     pub(crate) fn new(
         Asked { outcome, usage, ids }: Asked,
-        timeline: &Timeline<'_>,
+        timeline: &Timeline,
         transcript: &Transcript,
         time: Duration,
     ) -> Self {
@@ -80,13 +80,16 @@ impl Ended {
 
     /// `3 steps, 12 calls (1 failed), 2 refusals, 1,204 tokens, $0.013, 140 ms`
     pub(crate) fn summary(&self) -> Line {
-        let Totals { steps, calls, failed, denials } = self.totals;
+        let Totals { steps, calls, failed, denials, asked } = self.totals;
         let mut facts = vec![words::count(steps as usize, "step", "steps"), words::count(calls, "call", "calls")];
         if failed > 0 {
             facts[1] += &format!(" ({failed} failed)");
         }
         if denials > 0 {
             facts.push(words::count(denials, "refusal", "refusals"));
+        }
+        if asked > 0 {
+            facts.push(format!("{} asked", words::count(asked, "agent", "agents")));
         }
         if self.usage.total() > 0 {
             facts.push(format!("{} tokens", words::thousands(self.usage.total())));

@@ -16,8 +16,8 @@ use crate::{conversation::Conversation, interrupts::Interrupts, render::Terminal
 pub(crate) const VERSION: u32 = 1;
 
 /// Prints each event as one line.
-pub(crate) struct EventLines<'a> {
-    terminal: &'a Terminal,
+pub(crate) struct EventLines {
+    terminal: Terminal,
     interrupts: Interrupts,
     /// The first line that could not be printed.
     failed: Mutex<Option<io::Error>>,
@@ -30,13 +30,9 @@ struct Versioned<'a> {
     event: &'a Event,
 }
 
-impl<'a> EventLines<'a> {
+impl EventLines {
     /// Prints the first line: who works where, and which program this is.
-    pub(crate) fn begin(
-        terminal: &'a Terminal,
-        conversation: &Conversation<'_>,
-        ids: Option<&Ids>,
-    ) -> io::Result<Self> {
+    pub(crate) fn begin(terminal: &Terminal, conversation: &Conversation<'_>, ids: Option<&Ids>) -> io::Result<Self> {
         let mut started = json!({
             "v": VERSION,
             "event": "started",
@@ -51,16 +47,16 @@ impl<'a> EventLines<'a> {
             started["run"] = run.as_str().into();
         }
         terminal.json_line(&started)?;
-        Ok(Self { terminal, interrupts: conversation.interrupts.clone(), failed: Mutex::default() })
+        Ok(Self { terminal: terminal.clone(), interrupts: conversation.interrupts.clone(), failed: Mutex::default() })
     }
 
     /// Whether every line was printed.
-    pub(crate) fn end(self) -> io::Result<()> {
-        self.failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    pub(crate) fn end(&self) -> io::Result<()> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 }
 
-impl Watcher for EventLines<'_> {
+impl Watcher for EventLines {
     fn watch(&self, event: Event) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if failed.is_none()
@@ -115,6 +111,25 @@ mod tests {
             ended(Ending::Cancelled),
             ended(Ending::Failed(text())),
             ended(Ending::Unfit(text())),
+            ended(Ending::Unwritten(text())),
+            Event::SubagentStarted {
+                task: id(),
+                agent: text(),
+                session: text(),
+                parent_session: text(),
+                call: id(),
+                description: text(),
+                cut: vec![text()],
+            },
+            Event::SubagentProgress { task: id(), event: Box::new(Event::StepStarted { step: 1 }) },
+            Event::SubagentEnded {
+                task: id(),
+                agent: text(),
+                session: text(),
+                success: false,
+                ending: Ending::Spent(Spent::Depth),
+                usage,
+            },
         ];
         let kinds = [
             FailureKind::UnknownTool,
@@ -125,9 +140,10 @@ mod tests {
             FailureKind::Crashed,
             FailureKind::Skipped,
             FailureKind::Cancelled,
+            FailureKind::Interrupted,
         ];
         samples.extend(kinds.map(|kind| finished(Some(kind), None)));
-        let spent = [Spent::Steps, Spent::Tokens, Spent::Calls, Spent::Cost, Spent::Reply, Spent::Time];
+        let spent = [Spent::Steps, Spent::Tokens, Spent::Calls, Spent::Cost, Spent::Reply, Spent::Time, Spent::Depth];
         samples.extend(spent.map(|spent| ended(Ending::Spent(spent))));
         samples
     }

@@ -1,7 +1,8 @@
 //! Telling a collector what a run did: OpenTelemetry spans over OTLP, in the words of its conventions
 //! for generative models. The names are experimental there, so they stand here and nowhere else.
 //!
-//! A run is `invoke_agent`, a reply is `chat`, a call is `execute_tool`. What was said, read and written is
+//! A run is `invoke_agent`, a reply is `chat`, a call is `execute_tool`; the run of an agent that a call asked for
+//! is below that call. What was said, read and written is
 //! left out unless somebody asked for it.
 
 use std::{
@@ -76,6 +77,10 @@ struct Open {
     calls: HashMap<String, Context>,
     provider: String,
     model: String,
+    /// What the run belongs to, if another run asked for it.
+    above: Option<Context>,
+    /// The runs that this one asked for, by the names of the pieces of work.
+    below: HashMap<String, Open>,
 }
 
 impl Spans {
@@ -92,7 +97,8 @@ impl Spans {
             KeyValue::new("gen_ai.provider.name", open.provider.clone()),
             KeyValue::new("gen_ai.request.model", open.model.clone()),
         ];
-        open.run = Some(self.start(None, format!("invoke_agent {agent}"), SpanKind::Internal, attributes));
+        open.run =
+            Some(self.start(open.above.as_ref(), format!("invoke_agent {agent}"), SpanKind::Internal, attributes));
     }
 
     fn start_chat(&self, open: &mut Open, step: u32) {
@@ -122,7 +128,12 @@ impl Spans {
 
 impl Watcher for Spans {
     fn watch(&self, event: Event) {
-        let open = &mut *self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tell(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner), event);
+    }
+}
+
+impl Spans {
+    fn tell(&self, open: &mut Open, event: Event) {
         match event {
             Event::RunStarted { agent, provider, model } => {
                 (open.provider, open.model) = (provider, model);
@@ -148,6 +159,21 @@ impl Watcher for Spans {
                 }
             }
             Event::RunEnded { ending, usage, .. } => end(open, &ending, usage),
+            Event::SubagentStarted { task, call, .. } => {
+                let above = open.calls.get(&call).or(open.run.as_ref()).cloned();
+                open.below.insert(task, Open { above, ..Open::default() });
+            }
+            Event::SubagentProgress { task, event } => {
+                if let Some(below) = open.below.get_mut(&task) {
+                    self.tell(below, *event);
+                }
+            }
+            Event::SubagentEnded { task, ending, usage, .. } => {
+                // A run that was dropped in the middle has not told of its end.
+                if let Some(mut below) = open.below.remove(&task) {
+                    end(&mut below, &ending, usage);
+                }
+            }
             // What happens inside a reply is the reply's.
             Event::ReplyText { .. }
             | Event::ReplyThinking { .. }
@@ -155,10 +181,7 @@ impl Watcher for Spans {
             | Event::ReplyAgain { .. }
             | Event::Compacted { .. }
             | Event::Noticed { .. }
-            | Event::CallProgress { .. }
-            | Event::SubagentStarted { .. }
-            | Event::SubagentProgress { .. }
-            | Event::SubagentEnded { .. } => {}
+            | Event::CallProgress { .. } => {}
         }
     }
 }

@@ -1,11 +1,13 @@
-//! A run as it happens: one line on standard error for each call, and on a terminal what the model says.
+//! A run as it happens: one line on standard error for each call, and on a terminal what the model says. What
+//! happens in an agent that a call asks for is shown below that call, one level in.
 
 use std::{
+    collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use palisade_agent::{Event, Watcher};
+use palisade_agent::{Ending, Event, Usage, Watcher};
 
 use crate::render::{
     Line, Style, Terminal,
@@ -16,9 +18,9 @@ use crate::render::{
 };
 
 /// Watches a run, prints what happens, and counts.
-pub(crate) struct Timeline<'a> {
+pub(crate) struct Timeline {
     /// Without, it only counts and listens.
-    terminal: Option<&'a Terminal>,
+    terminal: Option<Terminal>,
     /// What the model says is shown while it comes in.
     speaks: bool,
     /// How deep the run is below the one that a person began.
@@ -33,6 +35,14 @@ pub(crate) struct Totals {
     pub(crate) calls: usize,
     pub(crate) failed: usize,
     pub(crate) denials: usize,
+    /// Agents that were asked, at whatever level.
+    pub(crate) asked: usize,
+}
+
+/// An agent that was asked and is at work.
+struct Below {
+    timeline: Timeline,
+    started: Instant,
 }
 
 #[derive(Default)]
@@ -49,19 +59,21 @@ struct Seen {
     last_shown: Option<String>,
     /// What was heard of a reply that never was.
     broken_off: Option<String>,
+    /// The agents that were asked, by the names of the pieces of work.
+    below: HashMap<String, Below>,
 }
 
 /// Progress comes as fast as a guest can talk; a person reads slower.
 const BETWEEN_PROGRESS: Duration = Duration::from_millis(200);
 
-impl<'a> Timeline<'a> {
+impl Timeline {
     /// Prints on a terminal, the more indented the deeper the run is below another.
-    pub(crate) fn on(terminal: &'a Terminal, level: usize) -> Self {
-        Self { terminal: Some(terminal), speaks: false, level, seen: Mutex::default() }
+    pub(crate) fn on(terminal: &Terminal, level: usize) -> Self {
+        Self { terminal: Some(terminal.clone()), speaks: false, level, seen: Mutex::default() }
     }
 
     /// The same; and what the model says is shown while it comes in, if somebody looks.
-    pub(crate) fn speaking(terminal: &'a Terminal) -> Self {
+    pub(crate) fn speaking(terminal: &Terminal) -> Self {
         Self { speaks: terminal.shows_output(), ..Self::on(terminal, 0) }
     }
 
@@ -101,14 +113,14 @@ impl<'a> Timeline<'a> {
 
     /// Prints a line, apart from what was said before it.
     fn print(&self, seen: &mut Seen, line: &Line) {
-        if let Some(terminal) = self.terminal {
+        if let Some(terminal) = &self.terminal {
             self.part(terminal, seen, false);
             terminal.note_cut(line);
         }
     }
 
     fn print_whole(&self, seen: &mut Seen, line: &Line) {
-        if let Some(terminal) = self.terminal {
+        if let Some(terminal) = &self.terminal {
             self.part(terminal, seen, false);
             terminal.note(line);
         }
@@ -116,7 +128,7 @@ impl<'a> Timeline<'a> {
 
     /// Shows lines of what the model says.
     fn speak(&self, seen: &mut Seen, lines: &[Line]) {
-        if let Some(terminal) = self.terminal.filter(|_| self.speaks && !lines.is_empty()) {
+        if let Some(terminal) = self.terminal.as_ref().filter(|_| self.speaks && !lines.is_empty()) {
             self.part(terminal, seen, true);
             // An answer that cannot be printed is found out when the run is over.
             drop(terminal.lines(lines));
@@ -132,23 +144,23 @@ impl<'a> Timeline<'a> {
     }
 
     fn activity(&self, activity: Activity) {
-        if let Some(terminal) = self.terminal {
+        if let Some(terminal) = &self.terminal {
             terminal.change_status(|status| status.activity = activity);
         }
     }
 
     fn show_tail(&self, seen: &Seen) {
-        if let Some(terminal) = self.terminal.filter(|_| self.speaks) {
+        if let Some(terminal) = self.terminal.as_ref().filter(|_| self.speaks) {
             terminal.show_tail(seen.speech.tail());
         }
     }
 
     fn page(&self) -> usize {
-        self.terminal.map_or(80, Terminal::page)
+        self.terminal.as_ref().map_or(80, Terminal::page)
     }
 
     fn margin(&self, place: Place) -> Line {
-        let is_terminal = self.terminal.is_some_and(|terminal| terminal.err.is_terminal);
+        let is_terminal = self.terminal.as_ref().is_some_and(|terminal| terminal.err.is_terminal);
         Line::new().add(Style::Plain, &"  ".repeat(self.level)).add(Style::Dim, place.mark(is_terminal))
     }
 
@@ -191,7 +203,7 @@ impl<'a> Timeline<'a> {
         seen.totals.calls += 1;
         seen.totals.failed += usize::from(ended.failure.is_some());
         seen.totals.denials += denials.len();
-        let width = self.terminal.and_then(|terminal| terminal.err.width());
+        let width = self.terminal.as_ref().and_then(|terminal| terminal.err.width());
         self.print(seen, &Ended { input: &input, ..*ended }.line(self.margin(place), width));
         if ended.failure.is_some() {
             self.print_whole(seen, &self.below("", Style::Plain, summary));
@@ -204,16 +216,56 @@ impl<'a> Timeline<'a> {
             self.activity(Activity::Calling(tools));
         }
     }
+
+    /// An agent was asked: who, for what, and what it was not given.
+    fn asked(&self, seen: &mut Seen, task: String, agent: &str, description: &str, cut: &[String]) {
+        let line = self.margin(Place::Alone).add(Style::Bold, agent);
+        self.print(seen, &line.add(Style::Dim, &format!("  {description}")));
+        for cut in cut {
+            self.print_whole(seen, &self.below("without ", Style::Caution, cut));
+        }
+        let timeline =
+            Self { terminal: self.terminal.clone(), speaks: false, level: self.level + 1, seen: Mutex::default() };
+        seen.below.insert(task, Below { timeline, started: Instant::now() });
+        seen.totals.asked += 1;
+    }
+
+    /// It is done.
+    fn answered(&self, seen: &mut Seen, task: &str, agent: &str, ending: &Ending, usage: Usage) {
+        let Some(Below { timeline, started }) = seen.below.remove(task) else { return };
+        seen.totals.asked += timeline.totals().asked;
+        let (style, word) = match ending {
+            Ending::Answered => (Style::Good, "answered".to_owned()),
+            Ending::Spent(spent) => (Style::Caution, spent.to_string()),
+            Ending::Circling => (Style::Caution, "went in circles".to_owned()),
+            Ending::Cancelled => (Style::Caution, "cancelled".to_owned()),
+            Ending::Failed(why) | Ending::Unfit(why) | Ending::Unwritten(why) => (Style::Bad, why.clone()),
+        };
+        let mut facts = vec![words::time(started.elapsed())];
+        if usage.total() > 0 {
+            facts.insert(0, format!("{} tokens", words::thousands(usage.total())));
+        }
+        let line = self.margin(Place::Alone).add(Style::Bold, agent).add(Style::Plain, " ").add(style, &word);
+        self.print(seen, &line.add(Style::Dim, &format!("  {}", facts.join(", "))));
+    }
 }
 
-impl Watcher for Timeline<'_> {
+impl Watcher for Timeline {
     fn watch(&self, event: Event) {
         let seen = &mut *self.seen();
         match event {
-            Event::RunStarted { .. }
-            | Event::SubagentStarted { .. }
-            | Event::SubagentProgress { .. }
-            | Event::SubagentEnded { .. } => {}
+            Event::RunStarted { .. } => {}
+            Event::SubagentStarted { task, agent, description, cut, .. } => {
+                self.asked(seen, task, &agent, &description, &cut);
+            }
+            Event::SubagentProgress { task, event } => {
+                if let Some(below) = seen.below.get(&task) {
+                    below.timeline.watch(*event);
+                }
+            }
+            Event::SubagentEnded { task, agent, ending, usage, .. } => {
+                self.answered(seen, &task, &agent, &ending, usage);
+            }
             Event::StepStarted { step } => {
                 seen.totals.steps = step;
                 self.activity(Activity::Asking);
@@ -238,7 +290,7 @@ impl Watcher for Timeline<'_> {
                 self.print_whole(seen, &line.add(Style::Dim, &text));
             }
             Event::ModelReplied { text, calls, usage } => {
-                if let Some(terminal) = self.terminal {
+                if let Some(terminal) = &self.terminal {
                     terminal.change_status(|status| status.usage += usage);
                 }
                 self.replied(seen, text, calls);

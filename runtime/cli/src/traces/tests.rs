@@ -92,3 +92,44 @@ fn a_collector_that_never_answers_is_not_waited_for() {
     drop(traces.finish());
     assert!(started.elapsed() < 4 * PATIENCE, "{:?}", started.elapsed());
 }
+
+/// S11
+#[test]
+fn the_run_of_an_agent_that_was_asked_is_below_the_call_that_asked() {
+    let (endpoint, taken) = collector();
+    let traces = Traces::to(&endpoint, false).unwrap();
+    let spans = traces.watch();
+    let run = |agent: &str| Event::RunStarted { agent: agent.into(), provider: "p".into(), model: String::new() };
+    let within = |event: Event| Event::SubagentProgress { task: "t".into(), event: Box::new(event) };
+    spans.watch(run("coordinator"));
+    spans.watch(Event::CallStarted { id: "1".into(), tool: "task".into(), input: String::new() });
+    spans.watch(Event::SubagentStarted {
+        task: "t".into(),
+        agent: "explore".into(),
+        session: "s".into(),
+        parent_session: "p".into(),
+        call: "1".into(),
+        description: String::new(),
+        cut: vec![],
+    });
+    spans.watch(within(run("explore")));
+    let parents = {
+        let open = spans.open.lock().unwrap();
+        let id = |context: &Context| context.span().span_context().span_id();
+        let trace = |context: &Context| context.span().span_context().trace_id();
+        let below = &open.below["t"];
+        let (run, above) = (below.run.as_ref().unwrap(), below.above.as_ref().unwrap());
+        assert_eq!(trace(run), trace(open.run.as_ref().unwrap()));
+        (id(above), id(&open.calls["1"]))
+    };
+    assert_eq!(parents.0, parents.1);
+    let usage = Usage::default();
+    spans.watch(within(Event::RunEnded { ending: Ending::Answered, steps: 1, usage }));
+    let (task, agent, session) = ("t".into(), "explore".into(), "s".into());
+    spans.watch(Event::SubagentEnded { task, agent, session, success: true, ending: Ending::Answered, usage });
+    assert!(spans.open.lock().unwrap().below.is_empty());
+    spans.watch(Event::RunEnded { ending: Ending::Answered, steps: 1, usage });
+    traces.finish().unwrap();
+    let (_, body) = taken.join().unwrap();
+    assert!(String::from_utf8_lossy(&body).contains("invoke_agent explore"));
+}
