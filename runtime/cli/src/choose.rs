@@ -38,6 +38,22 @@ pub(crate) fn choose(flag: Option<&str>, agent: &Agent, config: &Config) -> anyh
     }
 }
 
+/// What an agent speaks to which another one asks: its own model; nothing if that is the other one's. A wish that
+/// cannot be fulfilled is a warning.
+pub(crate) fn own(agent: &Agent, config: &Config) -> (Option<Target>, Option<String>) {
+    let directory = &config.typed.directory;
+    let Some(asked) = directory.asked(agent) else { return (None, None) };
+    let instead = |why: &str| (None, Some(format!("`model: {asked}` is not used: {why}")));
+    if config.is_locked("model") {
+        return instead("the operator has locked `model`");
+    }
+    match directory.find(&asked, Asker::Definition) {
+        Ok(target) if lacks_key(&target) => instead(&format!("there is no key for it{}", hint(&target))),
+        Ok(target) => (Some(target), None),
+        Err(error) => instead(&error.to_string()),
+    }
+}
+
 /// The way to a model with its key.
 pub(crate) fn connection(route: Route) -> anyhow::Result<Connection> {
     let key = match &route.key {

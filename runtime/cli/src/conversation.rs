@@ -1,11 +1,16 @@
 //! An agent at work: what it may do, the model it speaks to, its tools, and what was said so far. A run
 //! is one question of it, a chat are many.
 
-use std::{path::PathBuf, pin::pin, sync::Arc};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    pin::pin,
+    sync::{Arc, Mutex},
+};
 
 use palisade_agent::{
-    Account, Asker, Cancellation, Event, Leased, Outcome, PermissionMode, Provider, Run, RunError, Session, Toolbox, Transcript, Usage,
-    Watcher,
+    Account, Asker, Cancellation, Event, Leased, Outcome, PermissionMode, Provider, Run, RunError, Session, SessionKey,
+    Tool, Toolbox, Transcript, Usage, Watcher,
 };
 use palisade_catalog::{Effective, Registry, surroundings};
 use serde_json::Value;
@@ -14,7 +19,9 @@ use tokio::runtime::Runtime;
 use crate::{
     artifacts::Shelf,
     assemble::Assembly,
-    config,
+    company::{self, Company, Post, Waited},
+    config::{self, Config},
+    crew::Outfit,
     interrupts::Interrupts,
     outside,
     render::{Line, Style, Terminal, words},
@@ -29,6 +36,8 @@ pub(crate) struct Topic<'a> {
     pub(crate) effective: Effective,
     pub(crate) provider: Box<dyn Provider>,
     pub(crate) workspace: PathBuf,
+    /// What is configured, for the agents that this one asks.
+    pub(crate) config: Arc<Config>,
     /// Who is asked whether a call may be made.
     pub(crate) asker: Option<Arc<dyn Asker>>,
     /// The JSON Schema that every answer has to fit.
@@ -51,7 +60,7 @@ pub(crate) struct Asked {
 /// An agent at work.
 pub(crate) struct Conversation<'a> {
     pub(crate) effective: Effective,
-    pub(crate) provider: Box<dyn Provider>,
+    pub(crate) provider: Arc<dyn Provider>,
     pub(crate) workspace: PathBuf,
     pub(crate) toolbox: Toolbox,
     pub(crate) transcript: Transcript,
@@ -65,45 +74,71 @@ pub(crate) struct Conversation<'a> {
     terminal: &'a Terminal,
     runtime: Runtime,
     /// The engine that the tools run in.
-    _assembly: Assembly<'a>,
+    assembly: Arc<Assembly>,
+    asker: Option<Arc<dyn Asker>>,
+    data: Option<PathBuf>,
+    /// The agents that this one asks, if it can.
+    company: Option<Company>,
 }
 
 impl<'a> Conversation<'a> {
     /// Gives the agent its tools and says which of them it has not.
     pub(crate) fn open(topic: Topic<'a>, settings: &'a Settings, terminal: &'a Terminal) -> anyhow::Result<Self> {
-        let Topic { registry, effective, provider, workspace, asker, expected, traces, held, runtime } = topic;
+        let Topic { registry, effective, provider, workspace, config, asker, expected, traces, mut held, runtime } =
+            topic;
         let traces = traces.map(|traces| Traces::to(&traces.endpoint, traces.content)).transpose()?;
-        let assembly = Assembly::start(settings, terminal)?;
-        let equipped = assembly.equip(&effective, &workspace)?;
-        for tool in &equipped.left_out {
-            terminal.warning(&format!("the tool `{}` is left out: {}", tool.tool, tool.reason));
-        }
+        let assembly = Arc::new(Assembly::start(settings, terminal)?);
         let never = effective.agent.permission_mode == Some(PermissionMode::DontAsk);
-        let toolbox = match asker.filter(|_| !never) {
-            Some(asker) => equipped.toolbox.asking(asker),
-            None => equipped.toolbox,
+        let outfit = Outfit {
+            assembly: Arc::clone(&assembly),
+            config,
+            workspace: workspace.clone(),
+            data: settings.data.clone(),
+            asker: asker.clone(),
+            connected: Mutex::new(HashMap::new()),
         };
-        let toolbox = match &settings.data {
-            Some(data) => toolbox.keeping(Arc::new(Shelf::below(data))),
-            None => toolbox,
-        };
-        let interrupts = Interrupts::listen(&runtime, terminal)?;
-        Ok(Self {
+        let company = Company::of(&effective, registry, outfit);
+        if company.is_some() {
+            held.keep_for_now();
+        }
+        let mut conversation = Self {
             effective,
-            provider,
+            provider: Arc::from(provider),
             workspace,
-            toolbox,
+            toolbox: Toolbox::new(Vec::new())?,
             transcript: Transcript::new(),
             usage: Usage::default(),
-            interrupts,
+            interrupts: Interrupts::listen(&runtime, terminal)?,
             held,
             expected,
             traces,
             registry,
             terminal,
             runtime,
-            _assembly: assembly,
-        })
+            assembly,
+            asker: asker.filter(|_| !never),
+            data: settings.data.clone(),
+            company,
+        };
+        conversation.equip(&company::described())?;
+        Ok(conversation)
+    }
+
+    /// Gives the agent its tools, and says which of them it has not. Those with which it asks others are for one run.
+    fn equip(&mut self, host: &[Arc<dyn Tool>]) -> anyhow::Result<()> {
+        let equipped = self.assembly.equip(&self.effective, &self.workspace, host)?;
+        for tool in &equipped.left_out {
+            self.terminal.warning(&format!("the tool `{}` is left out: {}", tool.tool, tool.reason));
+        }
+        let mut toolbox = equipped.toolbox;
+        if let Some(asker) = &self.asker {
+            toolbox = toolbox.asking(Arc::clone(asker));
+        }
+        if let Some(data) = &self.data {
+            toolbox = toolbox.keeping(Arc::new(Shelf::below(data)));
+        }
+        self.toolbox = toolbox;
+        Ok(())
     }
 
     /// What was said before this program was started.
@@ -123,26 +158,79 @@ impl<'a> Conversation<'a> {
         self.runtime.block_on(self.held.begin(work, said, about))
     }
 
-    /// Works on a run that was begun. What was said before is known in it.
+    /// Works on a run that was begun, and on the answers of agents that it asked and did not wait for. What was said
+    /// before is known in it.
     pub(crate) fn carry_out(
         &mut self,
         begun: Begun,
-        watcher: &dyn Watcher,
+        watcher: Arc<dyn Watcher>,
         cancellation: Cancellation,
     ) -> anyhow::Result<Asked> {
-        let Begun { transcript, journal, calls, spent, budget, ids } = begun;
         let spans = self.traces.as_ref().map(Traces::watch);
-        let watcher = |event: Event| {
+        let watcher: Arc<dyn Watcher> = Arc::new(move |event: Event| {
             if let Some(spans) = &spans {
                 spans.watch(event.clone());
             }
             watcher.watch(event);
-        };
+        });
+        // All turns of one question draw from one account.
+        let account = Account::open(begun.budget);
+        let session = begun.journal.as_ref().map(|journal| journal.lease().session.clone());
+        let mut asked = self.turn(begun, &account, &watcher, cancellation)?;
+        while let (Some(session), Ok(Outcome::Answered(_))) = (&session, &asked.outcome) {
+            let cancellation = self.interrupts.begin();
+            let waited = self.wait(session, &cancellation);
+            let Waited::For(answer) = waited? else { break };
+            let begun = self.begin(Work::Answer(&answer))?;
+            let mut next = self.turn(begun, &account, &watcher, cancellation)?;
+            next.usage += asked.usage;
+            asked = next;
+        }
+        self.interrupts.end();
+        Ok(asked)
+    }
+
+    /// Waits for agents in the background, and says so.
+    fn wait(&self, session: &SessionKey, cancellation: &Cancellation) -> anyhow::Result<Waited> {
+        let Some(company) = &self.company else { return Ok(Waited::Done) };
+        match company.at_work() {
+            0 => {}
+            count => {
+                let text =
+                    format!("{} at work in the background; Ctrl-C ends them", words::count(count, "agent", "agents"));
+                self.terminal.note(&Line::new().add(Style::Dim, &text));
+            }
+        }
+        Ok(self.runtime.block_on(company.wait(session, cancellation))?)
+    }
+
+    /// One run.
+    fn turn(
+        &mut self,
+        begun: Begun,
+        account: &Account,
+        watcher: &Arc<dyn Watcher>,
+        cancellation: Cancellation,
+    ) -> anyhow::Result<Asked> {
+        let Begun { transcript, journal, calls, spent, ids, .. } = begun;
+        if let (Some(company), Some(journal), Some(store)) = (&mut self.company, &journal, self.held.store()) {
+            let post = Post {
+                session: journal.lease().session.clone(),
+                run: journal.lease().run.clone(),
+                account: account.clone(),
+                cancellation: cancellation.clone(),
+                provider: Arc::clone(&self.provider),
+                watcher: Arc::clone(watcher),
+            };
+            let host = company.tools(&self.effective, &store, post);
+            self.equip(&host)?;
+        }
         let agent = &self.effective.agent;
-        let mut run = Run::new(agent, self.provider.as_ref(), &self.toolbox, &watcher, cancellation, transcript)
-            .among(surroundings(&self.effective, self.registry, &self.workspace))
-            .after(calls, spent)
-            .drawing_from(Account::open(budget));
+        let mut run =
+            Run::new(agent, self.provider.as_ref(), &self.toolbox, watcher.as_ref(), cancellation, transcript)
+                .among(surroundings(&self.effective, self.registry, &self.workspace))
+                .after(calls, spent)
+                .drawing_from(account.clone());
         if let Some(schema) = &self.expected {
             run = run.expecting(schema)?;
         }

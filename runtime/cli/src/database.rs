@@ -30,6 +30,11 @@ impl Database {
         Self { kept: config.typed.kept.clone(), data: settings.data.clone() }
     }
 
+    /// Nowhere but in this process.
+    pub(crate) fn in_memory() -> Self {
+        Self { kept: Kept::At(StoreUrl::memory()), data: None }
+    }
+
     /// Where it is. A program that prints that is started now.
     pub(crate) fn url(&self) -> anyhow::Result<StoreUrl> {
         match &self.kept {

@@ -3,7 +3,7 @@
 mod input;
 mod slash;
 
-use std::{path::PathBuf, time::Instant};
+use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use palisade_agent::Session;
 use palisade_catalog::{Registry, available, effective};
@@ -76,6 +76,7 @@ Exit codes: as those of `palisade run`, for the last message";
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let (workspace, registry) = arguments.lookup.open(settings)?;
     let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
+    let config = Arc::new(config);
     let agent = config.budgeted(registry.find(&arguments.agent)?);
     let mut effective = effective(&agent, &available(&registry), &registry);
     let place = Place { config: &config, settings, workspace: &workspace };
@@ -88,7 +89,18 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let held = runtime.block_on(Held::find(wanted, database, &agent.name, &workspace, elsewhere))?;
     let asker = Person::at(terminal);
     let traces = config.typed.traces.clone();
-    let topic = Topic { registry: &registry, effective, provider, workspace, asker, expected: None, traces, held, runtime };
+    let topic = Topic {
+        registry: &registry,
+        effective,
+        provider,
+        workspace,
+        config,
+        asker,
+        expected: None,
+        traces,
+        held,
+        runtime,
+    };
     let mut conversation = Conversation::open(topic, settings, terminal)?;
     conversation.remember()?;
     let input = Input::of_this_process(settings, terminal)?;
@@ -165,9 +177,9 @@ impl Chat<'_> {
             }
         };
         let started = Instant::now();
-        let timeline = Timeline::speaking(self.terminal);
+        let timeline = Arc::new(Timeline::speaking(self.terminal));
         let lively = self.terminal.lively();
-        let outcome = self.conversation.carry_out(begun, &timeline, self.conversation.interrupts.begin())?;
+        let outcome = self.conversation.carry_out(begun, timeline.clone(), self.conversation.interrupts.begin())?;
         drop(lively);
         let ended = Ended::new(outcome, &timeline, &self.conversation.transcript, started.elapsed());
         if timeline.spoke() {

@@ -1,8 +1,13 @@
-//! `palisade prove`: hostile guests try to break out of an agent's sandbox.
+//! `palisade prove`: hostile guests try to break out of an agent's sandbox, and hostile agents out of what they were
+//! handed down.
 
+use std::{path::Path, sync::Arc};
+
+use async_trait::async_trait;
+use palisade_agent::{Store, StoreError};
 use palisade_catalog::{
-    available, effective,
-    prove::{Ending, Verdict, prove},
+    Effective, available, effective,
+    prove::{Case, Ending, Stores, Verdict, prove, prove_delegation},
 };
 use serde_json::json;
 
@@ -17,11 +22,18 @@ use crate::{
 /// Try to break out of an agent's sandbox with hostile guests.
 ///
 /// They run in the agent's real sandbox, over a throw-away workspace; your files are not touched.
+///
+/// With --delegation the agent asks another one, which wants more than it has, in every way there is; without an agent,
+/// one that has little does.
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 every attempt was refused or is granted, 1 a breach or an error")]
 pub(crate) struct Arguments {
     /// The agent's name.
-    agent: String,
+    #[arg(required_unless_present = "delegation")]
+    agent: Option<String>,
+    /// Try to have more through agents that ask agents.
+    #[arg(long)]
+    delegation: bool,
     #[command(flatten)]
     lookup: Lookup,
     /// Print JSON.
@@ -35,8 +47,13 @@ const TRIED: usize = 48;
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let (_, registry) = arguments.lookup.open(settings)?;
-    let effective = effective(registry.look_up(&arguments.agent)?.agent, &available(&registry), &registry);
+    let agent = arguments.agent.as_deref().map(|agent| registry.look_up(agent)).transpose()?.map(|found| found.agent);
+    let effective = agent.map(|agent| effective(agent, &available(&registry), &registry));
     let assembly = Assembly::start(settings, terminal)?;
+    let effective = match effective {
+        Some(effective) if !arguments.delegation => effective,
+        below => return delegation(arguments.json, below.as_ref(), &assembly, terminal),
+    };
     // The first failure to print ends the table, not the proof.
     let mut printed = Ok(());
     let mut print = |line: Line| {
@@ -66,12 +83,70 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     Ok(if breaches == 0 { Exit::Done } else { Exit::Failed })
 }
 
-fn verdict_row(verdict: &Verdict) -> Line {
-    let (style, ending) = match verdict.ending {
+/// Tries to have more through agents that ask agents.
+fn delegation(json: bool, below: Option<&Effective>, assembly: &Assembly, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let mut printed = Ok(());
+    let mut print = |line: Line| {
+        if !json && printed.is_ok() {
+            printed = terminal.line(&line);
+        }
+    };
+    print(row(Style::Dim, "asked by", "what it wanted more of", Style::Dim, "", "how it was refused"));
+    let proof = prove_delegation(&assembly.engine, &Kept, below, |case| print(case_row(case)));
+    let cases = crate::database::runtime()?.block_on(proof)?;
+    printed?;
+    let count = |ending| cases.iter().filter(|case| case.ending == ending).count();
+    let (refused, granted, breaches) = (count(Ending::Refused), count(Ending::Granted), count(Ending::Breach));
+    let untried = cases.iter().filter(|case| !case.tried).count();
+    if json {
+        terminal.json(&json!({
+            "agent": below.map(|effective| effective.agent.name.as_str()),
+            "refused": refused,
+            "granted": granted,
+            "breaches": breaches,
+            "untried": untried,
+            "cases": cases,
+        }))?;
+    } else {
+        let style = if breaches == 0 { Style::Good } else { Style::Bad };
+        let mut counts = format!("{refused} refused, {granted} granted, {breaches} breaches");
+        if untried > 0 {
+            counts += &format!("; {untried} could not be tried: the agent does not ask that far");
+        }
+        terminal.line(&Line::new().add(style, &counts))?;
+    }
+    Ok(if breaches == 0 { Exit::Done } else { Exit::Failed })
+}
+
+/// What lasts during the proof is gone after it.
+struct Kept;
+
+#[async_trait]
+impl Stores for Kept {
+    async fn passing(&self) -> Result<Arc<dyn Store>, StoreError> {
+        palisade_store::open("memory:").await
+    }
+
+    async fn lasting(&self, file: &Path) -> Result<Arc<dyn Store>, StoreError> {
+        palisade_store::open(&format!("sqlite:{}", file.display())).await
+    }
+}
+
+fn case_row(case: &Case) -> Line {
+    let (style, ending) = shown(case.ending);
+    row(Style::Plain, case.way.name(), case.axis.name(), style, ending, &case.how)
+}
+
+fn shown(ending: Ending) -> (Style, &'static str) {
+    match ending {
         Ending::Refused => (Style::Good, "refused"),
         Ending::Granted => (Style::Caution, "granted"),
         Ending::Breach => (Style::Bad, "BREACH"),
-    };
+    }
+}
+
+fn verdict_row(verdict: &Verdict) -> Line {
+    let (style, ending) = shown(verdict.ending);
     row(Style::Plain, verdict.attempt, verdict.tried, style, ending, &verdict.how)
 }
 

@@ -6,6 +6,7 @@ use std::{
     fs,
     io::{self, Read as _},
     path::PathBuf,
+    sync::Arc,
     time::Instant,
 };
 
@@ -107,6 +108,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     }
     let (workspace, registry) = arguments.lookup.open(settings)?;
     let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
+    let config = Arc::new(config);
     let agent = arguments.bounds.lower(&config.budgeted(registry.find(&arguments.agent)?));
     let mut effective = effective(&agent, &available(&registry), &registry);
     let place = Place { config: &config, settings, workspace: &workspace };
@@ -125,7 +127,8 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     }
     let asker = Person::at(terminal).filter(|_| !arguments.quiet && format == Format::Text);
     let traces = config.typed.traces.clone();
-    let topic = Topic { registry: &registry, effective, provider, workspace, asker, expected, traces, held, runtime };
+    let topic =
+        Topic { registry: &registry, effective, provider, workspace, config, asker, expected, traces, held, runtime };
     let mut conversation = Conversation::open(topic, settings, terminal)?;
     // Whoever goes on with a session and says nothing wants it to finish what it was at.
     let goes_on = arguments.task.is_empty() && conversation.held.session().is_some();
@@ -133,13 +136,13 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
 
     let expected_form = arguments.json_schema.is_some();
     let started = Instant::now();
-    let timeline = match (arguments.quiet, format) {
+    let timeline = Arc::new(match (arguments.quiet, format) {
         (true, _) => Timeline::silent(),
         // An answer with a form is data: it is printed as it is, and when it fits.
         (false, Format::Text) if expected_form => Timeline::on(terminal, 0),
         (false, Format::Text) => Timeline::speaking(terminal),
         (false, Format::Json | Format::StreamJson) => Timeline::on(terminal, 0),
-    };
+    });
     let cancellation = conversation.interrupts.begin();
     // Whoever has read the first line can count on Ctrl-C.
     if !arguments.quiet {
@@ -147,14 +150,15 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     }
     let lively = (!arguments.quiet).then(|| terminal.lively()).flatten();
     let outcome = match format {
-        Format::Text | Format::Json => conversation.carry_out(begun, &timeline, cancellation)?,
+        Format::Text | Format::Json => conversation.carry_out(begun, timeline.clone(), cancellation)?,
         Format::StreamJson => {
-            let lines = EventLines::begin(terminal, &conversation, begun.ids.as_ref())?;
-            let both = |event: Event| {
-                lines.watch(event.clone());
-                timeline.watch(event);
+            let lines = Arc::new(EventLines::begin(terminal, &conversation, begun.ids.as_ref())?);
+            let (printed, shown) = (Arc::clone(&lines), Arc::clone(&timeline));
+            let both = move |event: Event| {
+                printed.watch(event.clone());
+                shown.watch(event);
             };
-            let outcome = conversation.carry_out(begun, &both, cancellation)?;
+            let outcome = conversation.carry_out(begun, Arc::new(both), cancellation)?;
             lines.end()?;
             outcome
         }

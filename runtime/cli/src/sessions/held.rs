@@ -1,11 +1,11 @@
 //! The session that a conversation is: found or made, read, and held for one run after the other.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, bail};
 use palisade_agent::{
-    Budget, CallRecord, Ending, LOCAL_TENANT, Leased, Listing, NewRun, NewSession, RunRecord, RunState, Session,
-    SessionKey, Spending, Store, StoreError, Transcript,
+    Budget, CallRecord, Ending, LOCAL_TENANT, Leased, Listing, NewRun, NewSession, Queued, RunRecord, RunState,
+    Session, SessionKey, Spending, Store, StoreError, Transcript,
 };
 
 use super::{Wanted, by_word, every, latest, short, transcript};
@@ -41,6 +41,8 @@ pub(crate) enum Work<'a> {
     Task(&'a str),
     /// What was left unfinished.
     Unfinished,
+    /// An answer that has come, of an agent that was not waited for.
+    Answer(&'a Queued),
 }
 
 /// What a run is written down with.
@@ -142,6 +144,19 @@ impl Held {
         }
     }
 
+    /// Keeps what would be forgotten for as long as this program runs: agents that ask others need a place to
+    /// do so.
+    pub(crate) fn keep_for_now(&mut self) {
+        if matches!(self.plan, Plan::Nothing) {
+            (self.database, self.plan) = (Database::in_memory(), Plan::New(None));
+        }
+    }
+
+    /// Where it is kept, once something is.
+    pub(crate) fn store(&self) -> Option<Arc<dyn Store>> {
+        self.opened.as_ref().map(|opened| Arc::clone(&opened.store))
+    }
+
     /// What was said so far.
     pub(crate) async fn transcript(&mut self) -> anyhow::Result<Transcript> {
         let Plan::Known(session) = &self.plan else { return Ok(Transcript::new()) };
@@ -162,7 +177,10 @@ impl Held {
         let key = self.ready(store).await?;
         let last = store.last_run(&key).await?;
         let begun = match (work, last) {
-            (Work::Task(task), last) => self.take_up(store, &key, task, last, about).await,
+            (Work::Task(task), last) => self.take_up(store, &key, (task, None), last, about).await,
+            (Work::Answer(answer), last) => {
+                self.take_up(store, &key, (&answer.text, Some(&answer.id)), last, about).await
+            }
             (Work::Unfinished, Some(run @ RunRecord { state: RunState::Open { .. }, .. })) => {
                 self.take_over(store, &key, run, about).await
             }
@@ -197,12 +215,13 @@ impl Held {
         Ok(key)
     }
 
-    /// Begins a run with something new. What an earlier run left open is closed in the same step.
+    /// Begins a run with something new, which may have waited in the queue. What an earlier run left open is closed
+    /// in the same step.
     async fn take_up(
         &self,
         store: &dyn Store,
         key: &SessionKey,
-        task: &str,
+        (task, queued): (&str, Option<&str>),
         last: Option<RunRecord>,
         about: About,
     ) -> anyhow::Result<Begun> {
@@ -212,20 +231,20 @@ impl Held {
             _ => Vec::new(),
         };
         let entries = transcript.take_up(task, &calls);
-        self.begin_run(store, key, entries, transcript, about).await
+        self.begin_run(store, key, (entries, queued), transcript, about).await
     }
 
     /// Begins a run that goes on where one ended without an answer.
     async fn try_again(&self, store: &dyn Store, key: &SessionKey, about: About) -> anyhow::Result<Begun> {
         let transcript = transcript(store, key).await?;
-        self.begin_run(store, key, Vec::new(), transcript, about).await
+        self.begin_run(store, key, (Vec::new(), None), transcript, about).await
     }
 
     async fn begin_run(
         &self,
         store: &dyn Store,
         key: &SessionKey,
-        entries: Vec<palisade_agent::Entry>,
+        (entries, queued): (Vec<palisade_agent::Entry>, Option<&str>),
         transcript: Transcript,
         about: About,
     ) -> anyhow::Result<Begun> {
@@ -235,7 +254,7 @@ impl Held {
             model: about.model,
             parent: None,
             parent_call: None,
-            queued: None,
+            queued: queued.map(str::to_owned),
             entries,
             budget: about.budget,
             owner: palisade_store::this_process().to_owned(),
@@ -266,7 +285,7 @@ impl Held {
 
     fn journal(&self, lease: palisade_agent::Lease) -> anyhow::Result<Leased> {
         let opened = self.opened.as_ref().context("the database was not opened")?;
-        Ok(Leased::new(std::sync::Arc::clone(&opened.store), lease))
+        Ok(Leased::new(Arc::clone(&opened.store), lease))
     }
 
     /// The sessions of the agent in the folder, the latest first.

@@ -1,0 +1,69 @@
+//! What agents work with that other agents ask: the models that are configured, and tools in the same workspace.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use palisade_agent::{Asker, PermissionMode, Provider, Runtime, Seat, Tool};
+use palisade_catalog::{Chosen, Effective, Equipped, Outfitter};
+
+use crate::{
+    artifacts::Shelf,
+    assemble::{self, Assembly},
+    choose,
+    config::Config,
+};
+
+/// What agents work with that other agents ask.
+pub(crate) struct Outfit {
+    pub(crate) assembly: Arc<Assembly>,
+    pub(crate) config: Arc<Config>,
+    pub(crate) workspace: PathBuf,
+    /// Where outputs are kept that are too long for a model.
+    pub(crate) data: Option<PathBuf>,
+    /// Who is asked whether a call may be made, whichever agent makes it.
+    pub(crate) asker: Option<Arc<dyn Asker>>,
+    /// The models that were connected to before, by what they are called.
+    pub(crate) connected: Mutex<HashMap<String, Arc<dyn Provider>>>,
+}
+
+impl Outfitter for Outfit {
+    fn model(&self, effective: &Effective, asked_by: &Seat) -> Result<Chosen, String> {
+        if let Runtime::External { input_url, .. } = &effective.agent.runtime {
+            return Err(format!(
+                "it works at {input_url}, where nothing holds that `{}`, which asks, may do; only a person can start \
+                 it, with `palisade run`",
+                asked_by.agent.name
+            ));
+        }
+        let (target, warning) = choose::own(&effective.agent, &self.config);
+        let Some(target) = target else {
+            return Ok(Chosen { provider: Arc::clone(&asked_by.provider), warning });
+        };
+        let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = target.name();
+        let provider = match connected.get(&name) {
+            Some(provider) => Arc::clone(provider),
+            None => {
+                let provider = assemble::connected(target).map_err(|error| format!("{error:#}"))?;
+                Arc::clone(connected.entry(name).or_insert_with(|| Arc::from(provider)))
+            }
+        };
+        Ok(Chosen { provider, warning })
+    }
+
+    fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String> {
+        let equipped = self.assembly.equip(effective, &self.workspace, host).map_err(|error| format!("{error:#}"))?;
+        let never = effective.agent.permission_mode == Some(PermissionMode::DontAsk);
+        let mut toolbox = equipped.toolbox;
+        if let Some(asker) = self.asker.as_ref().filter(|_| !never) {
+            toolbox = toolbox.asking(Arc::clone(asker));
+        }
+        if let Some(data) = &self.data {
+            toolbox = toolbox.keeping(Arc::new(Shelf::below(data)));
+        }
+        Ok(Equipped { toolbox, ..equipped })
+    }
+}
