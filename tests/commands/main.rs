@@ -4,6 +4,7 @@ mod agents;
 mod answers;
 mod chat;
 mod config;
+mod delegation;
 mod doctor;
 mod events;
 mod explain;

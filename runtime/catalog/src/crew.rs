@@ -5,6 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use palisade_agent::{Agent, Ceiling, Crew, Equipment, Peer, Provider, Recruit, RecruitError, Seat, Tool};
+use palisade_grants::DELEGATION;
 
 use crate::{
     AskError, Available, Effective, Equipped, FindError, Registry, SharedRegistry, Under, available, effective_under,
@@ -85,7 +86,8 @@ impl Crew for LocalCrew {
         let unusable = |why: String| RecruitError::Unusable { name: recruit.agent.name.clone(), why };
         let under = Under { ceiling: &recruit.ceiling, asked_by: &asked_by.agent.name };
         let effective = effective_under(&recruit.agent, &available(&registry), &registry, under);
-        let surroundings = surroundings(&effective, &registry, &self.workspace);
+        let mut surroundings = surroundings(&effective, &registry, &self.workspace);
+        let asks_others = effective.agent.scope.asks_others();
         let mut warnings = effective.warnings.clone();
         // A key may have to be fetched, and machine code to be loaded.
         let (outfitter, asked_by) = (Arc::clone(&self.outfitter), asked_by.clone());
@@ -96,7 +98,15 @@ impl Crew for LocalCrew {
         let equipped = equipping.await.map_err(|error| unusable(error.to_string()))?;
         let (Chosen { provider, warning }, Equipped { toolbox, left_out, .. }) = equipped.map_err(unusable)?;
         warnings.extend(warning);
-        warnings.extend(left_out.iter().map(|tool| format!("the tool `{}` is left out: {}", tool.tool, tool.reason)));
+        // Far down there is nobody left to be asked; one sentence is enough for all the tools for that.
+        let is_asking = |name: &str| DELEGATION.contains(&name);
+        if !toolbox.specs().iter().any(|spec| is_asking(&spec.name)) {
+            surroundings.peers = None;
+            let wanted = left_out.iter().any(|tool| is_asking(&tool.tool)) && asks_others;
+            warnings.extend(wanted.then(|| "it cannot ask other agents: no level is left below it".to_owned()));
+        }
+        let left_out = left_out.iter().filter(|tool| !is_asking(&tool.tool));
+        warnings.extend(left_out.map(|tool| format!("the tool `{}` is left out: {}", tool.tool, tool.reason)));
         Ok(Equipment { provider, toolbox, surroundings, warnings })
     }
 }
@@ -115,3 +125,6 @@ fn refusal(name: &str, error: AskError) -> RecruitError {
         AskError::Find(error) => RecruitError::Unusable { name: name.to_owned(), why: error.to_string() },
     }
 }
+
+#[cfg(test)]
+mod tests;

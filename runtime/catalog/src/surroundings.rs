@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cap_std::fs::Dir;
 use palisade_agent::Surroundings;
-use palisade_grants::{Capability, WorkspacePath};
+use palisade_grants::WorkspacePath;
 
 use crate::{Effective, Registry, registry::read_below};
 
@@ -13,9 +13,8 @@ const GUIDANCE: &str = "AGENTS.md";
 
 /// Looks around: the agents that can be asked, and what the workspace says. Made anew for every run.
 pub fn surroundings(effective: &Effective, registry: &Registry, workspace: &Path) -> Surroundings {
-    let asks = effective.tools.iter().any(|tool| {
-        tool.candidate.capabilities().iter().any(|capability| capability.parse() == Ok(Capability::Agents))
-    });
+    // Who gives tasks finds the agents in the description of that tool.
+    let asks = effective.tools.iter().any(|tool| tool.candidate.canonical() == "agents_message");
     let peers = registry.peer_section(&effective.agent).filter(|_| asks);
     Surroundings { peers, guidance: guidance(effective, workspace), ..Surroundings::default() }
 }

@@ -1,7 +1,7 @@
 //! What the agent of a conversation asks others through: who there is, where their sessions are kept, and the answers
 //! that come when nobody waits for them any more.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use palisade_agent::{
@@ -12,6 +12,9 @@ use palisade_catalog::{Effective, LocalCrew, Registry, SharedRegistry};
 use palisade_grants::DELEGATION;
 
 use crate::crew::Outfit;
+
+/// How long agents are waited for that were told to end.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What an agent asks others through.
 pub(crate) struct Company {
@@ -87,14 +90,21 @@ impl Company {
         self.hub.as_ref().map_or(0, |hub| hub.running().len())
     }
 
+    /// Ends all that is under way. Whoever does not end soon is left to the end of the program.
+    pub(crate) async fn end(&self) {
+        if let Some(hub) = &self.hub {
+            hub.cancel_all();
+            drop(tokio::time::timeout(PATIENCE, hub.settled()).await);
+        }
+    }
+
     /// Waits for the next answer, or until somebody does not want to wait any more: then all that is under way ends.
     pub(crate) async fn wait(&self, session: &SessionKey, cancellation: &Cancellation) -> Result<Waited, StoreError> {
         let Some(hub) = &self.hub else { return Ok(Waited::Done) };
         tokio::select! {
             biased;
             () = cancellation.cancelled() => {
-                hub.cancel_all();
-                hub.settled().await;
+                self.end().await;
                 Ok(Waited::Ended)
             }
             answer = hub.next_callback(session) => Ok(answer?.map_or(Waited::Done, Waited::For)),

@@ -187,6 +187,10 @@ impl<'a> Conversation<'a> {
             asked = next;
         }
         self.interrupts.end();
+        // A run that ended without an answer has no use for what it asked for.
+        if let Some(company) = self.company.as_ref().filter(|company| company.at_work() > 0) {
+            self.runtime.block_on(company.end());
+        }
         Ok(asked)
     }
 

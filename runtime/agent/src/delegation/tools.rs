@@ -8,7 +8,7 @@ mod message;
 mod parallel;
 mod task;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -69,7 +69,16 @@ impl Tool for Bound {
     }
 
     async fn call(&self, input: &str, progress: &Progress) -> ToolResult {
-        let (hub, place, call) = (&self.hub, &self.place, progress.call());
+        let since = Instant::now();
+        let mut result = self.carry_out(input, progress.call()).await;
+        result.cost.duration = since.elapsed();
+        result
+    }
+}
+
+impl Bound {
+    async fn carry_out(&self, input: &str, call: &str) -> ToolResult {
+        let (hub, place) = (&self.hub, &self.place);
         let answer = match self.kind {
             Kind::Task => task::call(hub, place, input, call).await,
             Kind::Parallel => parallel::call(hub, place, input, call).await,

@@ -49,6 +49,8 @@ struct Below {
 struct Seen {
     calls: Calls,
     totals: Totals,
+    /// The steps of the turns before this one.
+    steps_before: u32,
     last_progress: Option<Instant>,
     speech: Speech,
     /// Something of the reply that is coming in is on the screen for good.
@@ -222,7 +224,7 @@ impl Timeline {
         let line = self.margin(Place::Alone).add(Style::Bold, agent);
         self.print(seen, &line.add(Style::Dim, &format!("  {description}")));
         for cut in cut {
-            self.print_whole(seen, &self.below("without ", Style::Caution, cut));
+            self.print_whole(seen, &self.below("cut ", Style::Caution, cut));
         }
         let timeline =
             Self { terminal: self.terminal.clone(), speaks: false, level: self.level + 1, seen: Mutex::default() };
@@ -254,7 +256,7 @@ impl Watcher for Timeline {
     fn watch(&self, event: Event) {
         let seen = &mut *self.seen();
         match event {
-            Event::RunStarted { .. } => {}
+            Event::RunStarted { .. } => seen.steps_before = seen.totals.steps,
             Event::SubagentStarted { task, agent, description, cut, .. } => {
                 self.asked(seen, task, &agent, &description, &cut);
             }
@@ -267,7 +269,7 @@ impl Watcher for Timeline {
                 self.answered(seen, &task, &agent, &ending, usage);
             }
             Event::StepStarted { step } => {
-                seen.totals.steps = step;
+                seen.totals.steps = seen.steps_before + step;
                 self.activity(Activity::Asking);
             }
             Event::ReplyText { text } => {
@@ -312,7 +314,7 @@ impl Watcher for Timeline {
                 self.finished(seen, &id, &ended, &summary, &denials);
             }
             Event::RunEnded { steps, .. } => {
-                seen.totals.steps = steps;
+                seen.totals.steps = seen.steps_before + steps;
                 seen.broken_off = Some(seen.speech.heard().to_owned()).filter(|text| !text.trim().is_empty());
                 let lines = seen.speech.break_off(self.page());
                 self.show_tail(seen);

@@ -95,7 +95,7 @@ impl Way {
             Self::ConfigChange => walk.config_change().await?,
         };
         walk.hub.settled().await;
-        Ok((!walk.world.seen().tried).then(|| last.text().to_owned()))
+        Ok((!walk.world.seen().tried).then(|| said(&last, "error").unwrap_or_else(|text| text)))
     }
 }
 
