@@ -117,7 +117,11 @@ fn an_answer_that_fits_the_schema_is_printed_as_it_is() {
 #[test]
 fn the_first_line_says_who_works_where() {
     let world = World::new();
-    let lines = lines(&world.palisade(&["run", "explore", "--output-format", "stream-json"]).with_code(0));
+    let mut lines = lines(&world.palisade(&["run", "explore", "--output-format", "stream-json"]).with_code(0));
+    let ids = ["session", "run"].map(|id| lines[0].as_object_mut().unwrap().remove(id));
+    let last = lines.last().unwrap();
+    assert_eq!(ids, ["session", "run"].map(|id| last.get(id).cloned()));
+    assert!(ids.iter().all(Option::is_some), "{last}");
     let expected = json!({
         "v": 1,
         "event": "started",
@@ -133,10 +137,12 @@ fn the_first_line_says_who_works_where() {
 #[test]
 fn the_last_line_is_what_json_prints() {
     let world = World::new();
-    let stream = world.palisade(&["run", "explore", "parcels", "--output-format", "stream-json"]).with_code(0);
+    // No two runs of a session that is kept are known by the same id.
+    let asked = ["run", "explore", "parcels", "--ephemeral"];
+    let stream = world.palisade(&[&asked[..], &["--output-format", "stream-json"]].concat()).with_code(0);
     let last = lines(&stream).pop().unwrap();
     for arguments in [&["--json"][..], &["--output-format", "json"]] {
-        let whole = world.palisade(&[&["run", "explore", "parcels"], arguments].concat()).with_code(0).json();
+        let whole = world.palisade(&[&asked[..], arguments].concat()).with_code(0).json();
         assert_eq!(whole, last);
     }
     check_against_the_docs(&[last]);

@@ -47,7 +47,8 @@ fn id(value: &Value) -> &str {
 }
 
 /// The model answers at once.
-const ANSWERS: &str = r#"[{"text": "All is well.", "usage": {"input_tokens": 40, "output_tokens": 2, "cost_micros": 700}}]"#;
+const ANSWERS: &str =
+    r#"[{"text": "All is well.", "usage": {"input_tokens": 40, "output_tokens": 2, "cost_micros": 700}}]"#;
 
 /// L1, L3, L16
 #[test]
@@ -86,10 +87,7 @@ fn there_is_nothing_to_continue_for_another_folder_or_agent() {
     let ended = world.palisade(&["run", "plan", "more", "--session", id(&first)]).with_code(1);
     assert!(ended.stderr.contains("is held with `explore`, not with `plan`"), "{}", ended.stderr);
     let ended = world.palisade(&["run", "explore", "more", "--session", "nobody"]).with_code(1);
-    assert_eq!(
-        ended.stderr,
-        "error: there is no session `nobody`; `palisade sessions list` shows those there are\n"
-    );
+    assert_eq!(ended.stderr, "error: there is no session `nobody`; `palisade sessions list` shows those there are\n");
     world.palisade(&[&inner[..], &["--session", "latest-or-create"]].concat()).with_code(0);
     assert_eq!(world.listed(&["--workspace", "inner"]).len(), 1);
     // Whoever names the folder means it; whoever does not is told.
@@ -132,7 +130,8 @@ fn a_run_that_was_killed_in_the_middle_of_a_call_goes_on_at_once() {
 fn a_run_that_was_killed_does_not_get_its_steps_again() {
     let world = World::new();
     world.fill_for_a_long_search();
-    let script = r#"[{"calls": [{"tool": "ls", "input": {}}]}, {"calls": [{"tool": "grep", "input": {"pattern": "parcels"}}]}]"#;
+    let script =
+        r#"[{"calls": [{"tool": "ls", "input": {}}]}, {"calls": [{"tool": "grep", "input": {"pattern": "parcels"}}]}]"#;
     let model = world.script("looks.json", script);
     let mut running = Running::start(&world, &["run", "explore", "go", "--max-steps", "2", "--model", &model], "");
     running.wait_for_line("ls ");
@@ -284,9 +283,7 @@ fn stats_add_up_what_runs_used() {
     let fails = world.script("fails.json", r#"[{"error": {"kind": "unreachable", "message": "the line is dead"}}]"#);
     world.palisade(&["run", "plan", "x", "--model", &fails]).with_code(4);
     world.palisade(&["run", "plan", "x", "--model", &model, "--ephemeral"]).with_code(0);
-    let stats = |arguments: &[&str]| {
-        world.palisade(&[&["stats", "--json"], arguments].concat()).with_code(0).json()
-    };
+    let stats = |arguments: &[&str]| world.palisade(&[&["stats", "--json"], arguments].concat()).with_code(0).json();
     let by_agent = stats(&[]);
     let usage = |runs: u64| json!({ "input_tokens": 40 * runs, "output_tokens": 2 * runs, "cost_micros": 700 * runs });
     let row = |agent: &str| {

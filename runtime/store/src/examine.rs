@@ -25,7 +25,9 @@ pub struct Examined {
 pub async fn examine(address: &str) -> Result<Option<Examined>, StoreError> {
     match address.split_once(':') {
         Some(("sqlite", path)) => Sqlite::open(path).await?.place.read(&LookThroughFile).await.map(Some),
-        Some(("postgres" | "postgresql", _)) => Postgres::connect(address).await?.place.read(&AskServer).await.map(Some),
+        Some(("postgres" | "postgresql", _)) => {
+            Postgres::connect(address).await?.place.read(&AskServer).await.map(Some)
+        }
         _ => Ok(None),
     }
 }

@@ -53,8 +53,7 @@ fn a_database_that_is_damaged_is_refused_and_stays_as_it_is() {
 async fn a_database_of_a_newer_program_is_refused_and_stays_as_it_is() {
     let world = World::new();
     world.asked(&["parcels"]);
-    let mut database =
-        SqliteConnection::connect(&format!("sqlite:{}", world.database().display())).await.unwrap();
+    let mut database = SqliteConnection::connect(&format!("sqlite:{}", world.database().display())).await.unwrap();
     sqlx::query("UPDATE palisade_version SET version = 9000").execute(&mut database).await.unwrap();
     database.close().await.unwrap();
     refuses(&world, "the database has version 9000");

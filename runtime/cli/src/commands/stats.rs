@@ -53,12 +53,8 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         By::Session => (Span::Session, "session"),
         By::Day => (Span::Day, "day"),
     };
-    let query = UsageQuery {
-        tenant: LOCAL_TENANT.to_owned(),
-        by,
-        since: arguments.since,
-        agent: arguments.agent.clone(),
-    };
+    let query =
+        UsageQuery { tenant: LOCAL_TENANT.to_owned(), by, since: arguments.since, agent: arguments.agent.clone() };
     let rows = desk.wait(desk.store.usage(&query))?;
     let total = together(&rows);
     if arguments.json {

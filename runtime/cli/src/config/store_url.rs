@@ -38,7 +38,7 @@ impl StoreUrl {
         }
         if let Some(path) = text.strip_prefix("sqlite:") {
             // `sqlite:///path` is how others write it.
-            let path = path.strip_prefix("//").filter(|path| path.starts_with('/')).unwrap_or(path);
+            let path = path.strip_prefix("//").unwrap_or(path);
             return if path.starts_with('/') { Ok(Self(format!("sqlite:{path}"))) } else { Err(wanted()) };
         }
         match Url::parse(text) {
@@ -129,7 +129,7 @@ mod tests {
         for text in [
             "postgres://me:hunter2@db.example.com:5433/palisade",
             "postgres://db.example.com/palisade?user=me&password=hunter2",
-            "postgres://me:hunter2@/palisade?sslmode=require&sslpassword=hunter2",
+            "postgres://me:hunter2@localhost/palisade?sslmode=require&sslpassword=hunter2",
         ] {
             let url = StoreUrl::parse(text).unwrap();
             assert!(url.has_password(), "{text}");

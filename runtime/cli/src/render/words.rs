@@ -121,11 +121,9 @@ mod tests {
 
     #[test]
     fn what_is_long_ago_is_said_in_large_units() {
-        let times = [59, 60, 3_599, 3_600, 172_799, 172_800, 8_640_000].map(|seconds| ago(Duration::from_secs(seconds)));
-        assert_eq!(
-            times,
-            ["just now", "1 min ago", "59 min ago", "1 h ago", "47 h ago", "2 days ago", "100 days ago"]
-        );
+        let times =
+            [59, 60, 3_599, 3_600, 172_799, 172_800, 8_640_000].map(|seconds| ago(Duration::from_secs(seconds)));
+        assert_eq!(times, ["just now", "1 min ago", "59 min ago", "1 h ago", "47 h ago", "2 days ago", "100 days ago"]);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::{
 };
 
 use anyhow::Context as _;
-use palisade_agent::{LOCAL_TENANT, Session, SessionKey};
+use palisade_agent::{Change, LOCAL_TENANT, Session, SessionKey, StoreError};
+use serde_json::Value;
 
 use super::One;
 use crate::{
@@ -86,8 +87,24 @@ pub(super) fn export(arguments: &Export, settings: &Settings, terminal: &Termina
 pub(super) fn import(arguments: &Import, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let text = read(&arguments.file).with_context(|| format!("{} cannot be read", arguments.file.display()))?;
     let desk = Desk::open(&arguments.reach, settings, terminal)?;
-    let session = desk.wait(palisade_store::export::import(desk.store.as_ref(), LOCAL_TENANT, &text))?;
+    let mut session = desk.wait(palisade_store::export::import(desk.store.as_ref(), LOCAL_TENANT, &text))?;
+    if let Some(name) = name_in(&text) {
+        let key = SessionKey::new(LOCAL_TENANT, session.id.clone());
+        match desk.wait(desk.store.change(&key, Change::Name(Some(name.clone())))) {
+            Ok(named) => session = named,
+            Err(StoreError::NameTaken(_)) => {
+                terminal.warning(&format!("it has no name, because another session is called `{name}`"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
     tell(&session, arguments.json, terminal)
+}
+
+/// What the session in a document was called.
+fn name_in(document: &str) -> Option<String> {
+    let document: Value = serde_json::from_str(document).ok()?;
+    Some(document.get("session")?.get("name")?.as_str()?.to_owned())
 }
 
 pub(super) fn fork(arguments: &Fork, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {

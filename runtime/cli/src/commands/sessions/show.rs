@@ -45,9 +45,8 @@ pub(super) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let entries = desk.wait(entries(desk.store.as_ref(), &key))?;
     let last = desk.wait(desk.store.last_run(&key))?;
     if arguments.json {
-        let entry = |numbered: &Numbered| {
-            json!({ "number": numbered.number, "at": numbered.at, "entry": numbered.entry })
-        };
+        let entry =
+            |numbered: &Numbered| json!({ "number": numbered.number, "at": numbered.at, "entry": numbered.entry });
         let all: Vec<_> = entries.iter().map(entry).collect();
         terminal.json(&json!({ "session": session, "lastRun": last.as_ref().map(run_json), "entries": all }))?;
         return Ok(Exit::Done);
@@ -74,9 +73,7 @@ fn run_json(run: &RunRecord) -> serde_json::Value {
 }
 
 fn head(session: &Session, last: Option<&RunRecord>, terminal: &Terminal) -> std::io::Result<()> {
-    let row = |name: &str, text: &str| {
-        terminal.line(&Line::new().column(Style::Bold, name, 9).add(Style::Plain, text))
-    };
+    let row = |name: &str, text: &str| terminal.line(&Line::new().column(Style::Bold, name, 9).add(Style::Plain, text));
     row("session", &session.id)?;
     if let Some(name) = &session.name {
         row("name", name)?;
