@@ -54,7 +54,7 @@ impl Flags {
     pub(crate) fn wanted(&self) -> Result<Wanted, WrongUsage> {
         let name = self.session_name.clone();
         if name.as_deref().is_some_and(is_route) {
-            return Err(WrongUsage("`latest`, `create` and `latest-or-create` are no names of sessions"));
+            return Err(WrongUsage("`latest`, `create` and `latest-or-create` are no names of sessions".to_owned()));
         }
         let wanted = match self.session.as_deref() {
             _ if self.ephemeral => Wanted::None,
@@ -66,7 +66,7 @@ impl Flags {
         };
         match name {
             None => Ok(wanted),
-            Some(_) => Err(WrongUsage("--session-name names a new session; `palisade sessions rename` names another")),
+            Some(_) => Err(WrongUsage("--session-name names a new session; `palisade sessions rename` names another".to_owned())),
         }
     }
 }

@@ -143,7 +143,9 @@ pub(super) fn delete(arguments: &Delete, settings: &Settings, terminal: &Termina
 /// Asks the person at the terminal.
 fn is_meant(sessions: &[Session], terminal: &Terminal) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(WrongUsage("what is deleted does not come back: add --yes where nobody can be asked").into());
+        return Err(
+            WrongUsage("what is deleted does not come back: add --yes where nobody can be asked".to_owned()).into()
+        );
     }
     for session in sessions {
         let what = session.name.as_deref().or(session.last_snippet.as_deref()).unwrap_or("nothing was said in it");
