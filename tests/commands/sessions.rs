@@ -50,7 +50,7 @@ fn id(value: &Value) -> &str {
 const ANSWERS: &str =
     r#"[{"text": "All is well.", "usage": {"input_tokens": 40, "output_tokens": 2, "cost_micros": 700}}]"#;
 
-/// L1, L3, L16
+/// L1, L2, L3, L16
 #[test]
 fn a_session_goes_on_after_its_answer() {
     let world = World::new();
@@ -94,7 +94,7 @@ fn there_is_nothing_to_continue_for_another_folder_or_agent() {
     world.palisade(&[&inner[..], &["--session", "river"]].concat()).with_code(0);
 }
 
-/// R3, R4: what was called is called again only if that does no harm, and nothing that was done is lost.
+/// STO-03: what was called is called again only if that does no harm, and nothing that was done is lost.
 #[test]
 fn a_run_that_was_killed_in_the_middle_of_a_call_goes_on_at_once() {
     let world = World::new();
@@ -151,7 +151,7 @@ fn a_run_that_was_killed_does_not_get_its_steps_again() {
     world.palisade(&["run", "explore", "--continue", "again", "--model", &model]).with_code(0);
 }
 
-/// R7
+/// STO-12
 #[test]
 fn a_session_that_is_in_use_is_refused() {
     let world = World::new();

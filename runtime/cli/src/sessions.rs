@@ -1,11 +1,13 @@
 //! Sessions on the command line: which one is meant, and how the runs of one are written down.
 
 mod find;
+mod handed;
 mod held;
 
 use crate::WrongUsage;
 
 pub(crate) use find::{by_word, entries, every, latest, short, transcript};
+pub(crate) use handed::{effective_in, refuse_outside};
 pub(crate) use held::{About, Begun, Elsewhere, Held, Ids, Work};
 
 /// Which session a run or a chat is.
@@ -66,7 +68,9 @@ impl Flags {
         };
         match name {
             None => Ok(wanted),
-            Some(_) => Err(WrongUsage("--session-name names a new session; `palisade sessions rename` names another".to_owned())),
+            Some(_) => Err(WrongUsage(
+                "--session-name names a new session; `palisade sessions rename` names another".to_owned(),
+            )),
         }
     }
 }

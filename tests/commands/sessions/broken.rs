@@ -33,7 +33,7 @@ fn refuses(world: &World, why: &str) {
     world.palisade(&["run", "explore", "parcels", "--ephemeral", "--model", &model]).with_code(0);
 }
 
-/// R11
+/// STO-08
 #[test]
 fn a_database_that_is_damaged_is_refused_and_stays_as_it_is() {
     let world = World::new();
@@ -48,7 +48,7 @@ fn a_database_that_is_damaged_is_refused_and_stays_as_it_is() {
     }
 }
 
-/// R11
+/// STO-08
 #[tokio::test]
 async fn a_database_of_a_newer_program_is_refused_and_stays_as_it_is() {
     let world = World::new();

@@ -53,18 +53,33 @@ fn what_is_no_session_is_not_imported() {
     assert!(ended.stderr.starts_with("error: missing.json cannot be read"), "{}", ended.stderr);
 }
 
-/// L15, CF-31: what an agent began holds to what that agent may do.
+/// L15, CF-31: what an agent began holds to what that agent may do, whoever goes on with it.
 #[test]
-fn a_session_that_an_agent_began_is_not_gone_on_with_by_hand() {
+fn a_session_that_an_agent_began_goes_on_under_what_that_one_may_do() {
     let world = World::new();
-    world.asked(&["parcels", "--session-name", "river"]);
-    let mut document: Value = serde_json::from_str(&world.sessions(&["export", "river"]).with_code(0).stdout).unwrap();
+    let writes = r#"[{"calls": [{"tool": "write", "input": {"path": "new.txt", "content": "x"}}]}, {"text": "Done."}]"#;
+    let model = world.script("writes.json", writes);
+    world.palisade(&["run", "general", "go", "--session-name", "river", "--model", &model]).with_code(0);
+    assert!(world.workspace().join("new.txt").exists());
+    let exported = world.sessions(&["export", "river"]).with_code(0).stdout;
+    let mut document: Value = serde_json::from_str(&exported).unwrap();
     document["session"]["parent"] = json!("another");
-    document["session"]["chain"] = json!(["general"]);
+    document["session"]["chain"] = json!(["plan"]);
     document["session"]["name"] = json!("brook");
+    document["session"]["ceiling"] = json!({ "grants": { "files": { ".": "read" } }, "limits": {} });
     world.palisade_reading(&["sessions", "import", "-"], &document.to_string()).with_code(0);
+    // It is nobody's latest.
     assert_eq!((world.listed(&[]).len(), world.listed(&["--all"]).len()), (1, 2));
-    let ended = world.palisade(&["run", "explore", "more", "--session", "brook"]).with_code(1);
-    assert!(ended.stderr.contains("was begun by an agent (general)"), "{}", ended.stderr);
-    assert_eq!(said(&world.asked(&["more", "--continue", "--transcript"])["transcript"]), ["parcels", "more"]);
+    assert_eq!(world.listed(&[])[0]["name"], "river");
+
+    let model = world.script("writes.json", &writes.replace("new.txt", "other.txt"));
+    let arguments = ["run", "general", "more", "--session", "brook", "--model", &model];
+    let ended = world.palisade(&arguments).with_code(0);
+    assert!(ended.stderr.contains("read-only"), "what was cut is said: {}", ended.stderr);
+    assert!(!world.workspace().join("other.txt").exists());
+    // A copy holds to it, too.
+    let copy = world.sessions(&["fork", "brook", "--json"]).with_code(0).json();
+    assert_eq!(copy["ceiling"], document["session"]["ceiling"]);
+    world.palisade(&["run", "general", "more", "--continue", "--model", &model]).with_code(0);
+    assert!(world.workspace().join("other.txt").exists());
 }

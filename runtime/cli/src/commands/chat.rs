@@ -6,7 +6,7 @@ mod slash;
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use palisade_agent::Session;
-use palisade_catalog::{Registry, available, effective};
+use palisade_catalog::Registry;
 
 use crate::{
     Exit,
@@ -78,15 +78,16 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
     let config = Arc::new(config);
     let agent = config.budgeted(registry.find(&arguments.agent)?);
-    let mut effective = effective(&agent, &available(&registry), &registry);
-    let place = Place { config: &config, settings, workspace: &workspace };
-    let Spoken { provider, warning, .. } = assemble::spoken(arguments.model.as_deref(), &mut effective, &place)?;
-    config.warn(terminal);
-    warning.iter().for_each(|warning| terminal.warning(warning));
-    effective.warnings.iter().for_each(|warning| terminal.warning(warning));
     let (runtime, database) = (database::runtime()?, Database::of(&config, settings));
     let (wanted, elsewhere) = (arguments.sessions.wanted()?, arguments.lookup.elsewhere());
     let held = runtime.block_on(Held::find(wanted, database, &agent.name, &workspace, elsewhere))?;
+    let mut effective = sessions::effective_in(held.known(), &agent, &registry);
+    let place = Place { config: &config, settings, workspace: &workspace };
+    let Spoken { provider, warning, .. } = assemble::spoken(arguments.model.as_deref(), &mut effective, &place)?;
+    sessions::refuse_outside(held.known(), provider.name())?;
+    config.warn(terminal);
+    warning.iter().for_each(|warning| terminal.warning(warning));
+    effective.warnings.iter().chain(&effective.cut).for_each(|warning| terminal.warning(warning));
     let asker = Person::at(terminal);
     let traces = config.typed.traces.clone();
     let topic = Topic {

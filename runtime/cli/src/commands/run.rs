@@ -12,7 +12,6 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use palisade_agent::{ENTRY_LIMIT, Event, Watcher as _};
-use palisade_catalog::{available, effective};
 use serde_json::Value;
 
 use crate::{
@@ -110,20 +109,21 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
     let config = Arc::new(config);
     let agent = arguments.bounds.lower(&config.budgeted(registry.find(&arguments.agent)?));
-    let mut effective = effective(&agent, &available(&registry), &registry);
+    let (runtime, database) = (database::runtime()?, Database::of(&config, settings));
+    let (wanted, elsewhere) = (arguments.sessions.wanted()?, arguments.lookup.elsewhere());
+    let held = runtime.block_on(Held::find(wanted, database, &agent.name, &workspace, elsewhere))?;
+    let mut effective = sessions::effective_in(held.known(), &agent, &registry);
     let place = Place { config: &config, settings, workspace: &workspace };
     let mut spoken = assemble::spoken(arguments.model.as_deref(), &mut effective, &place)?;
     let recording = arguments.record.as_deref().map(|file| spoken.record(file)).transpose()?;
     let Spoken { provider, warning, .. } = spoken;
+    sessions::refuse_outside(held.known(), provider.name())?;
     let task = task(&arguments.task)?;
-    let (runtime, database) = (database::runtime()?, Database::of(&config, settings));
-    let (wanted, elsewhere) = (arguments.sessions.wanted()?, arguments.lookup.elsewhere());
-    let held = runtime.block_on(Held::find(wanted, database, &agent.name, &workspace, elsewhere))?;
     let expected = arguments.json_schema.as_deref().map(schema).transpose()?;
     if !arguments.quiet {
         config.warn(terminal);
         warning.iter().for_each(|warning| terminal.warning(warning));
-        effective.warnings.iter().for_each(|warning| terminal.warning(warning));
+        effective.warnings.iter().chain(&effective.cut).for_each(|warning| terminal.warning(warning));
     }
     let asker = Person::at(terminal).filter(|_| !arguments.quiet && format == Format::Text);
     let traces = config.typed.traces.clone();

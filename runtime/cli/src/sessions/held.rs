@@ -103,9 +103,6 @@ impl Held {
                 Plan::Known(Box::new(session))
             }
         };
-        if let Plan::Known(session) = &held.plan {
-            refuse_delegated(session)?;
-        }
         Ok(held)
     }
 
@@ -133,6 +130,14 @@ impl Held {
         let opened = self.database.open().await?;
         self.opened = Some(opened.clone());
         Ok(opened)
+    }
+
+    /// The session that is gone on with, if one is.
+    pub(crate) fn known(&self) -> Option<&Session> {
+        match &self.plan {
+            Plan::Known(session) => Some(session),
+            Plan::Nothing | Plan::New(_) => None,
+        }
     }
 
     /// The session, once there is one that lasts.
@@ -348,18 +353,6 @@ impl Begun {
 
 fn key(session: &Session) -> SessionKey {
     SessionKey::new(LOCAL_TENANT, session.id.clone())
-}
-
-/// A session that an agent began holds to what that agent may do, and only that one's runs know it.
-fn refuse_delegated(session: &Session) -> anyhow::Result<()> {
-    if session.origin.ceiling.is_none() && session.origin.parent.is_none() {
-        return Ok(());
-    }
-    bail!(
-        "session `{}` was begun by an agent ({}) and holds to what that one may do; ask that agent to go on with it",
-        short(&session.id),
-        session.origin.chain.join(" → ")
-    )
 }
 
 /// What both allow.
