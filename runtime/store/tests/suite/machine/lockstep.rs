@@ -112,7 +112,11 @@ impl<K: Kind> Lockstep<K> {
         let real = runtime.block_on(place.open(clock.clone()));
         let model = Memory::by(clock.clone());
         let updated = Mutex::default();
-        Some(Self { runtime, clock, place, model, real: Some(real), leases: Vec::new(), updated })
+        let stores = Self { runtime, clock, place, model, real: Some(real), leases: Vec::new(), updated };
+        for store in stores.stores() {
+            stores.runtime.block_on(store.create(session("a", "s0"))).unwrap();
+        }
+        Some(stores)
     }
 
     fn stores(&self) -> [&dyn Store; 2] {
