@@ -294,7 +294,6 @@ mod tests {
         }
     }
 
-    /// R5
     #[test]
     fn what_could_not_be_read_again_is_not_recorded() {
         let deep = (0..120).fold(json!(1), |inner, _| json!([inner]));

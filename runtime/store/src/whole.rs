@@ -86,7 +86,6 @@ mod tests {
         Entry::Result { id: id.into(), result: ToolResult::done("text") }
     }
 
-    /// R5
     #[test]
     fn a_conversation_is_whole_if_every_call_has_one_result() {
         let whole = [
@@ -112,7 +111,6 @@ mod tests {
         }
     }
 
-    /// R5
     #[test]
     fn calls_that_were_left_open_are_closed() {
         let mut entries = numbered(vec![user("a"), reply(&["1", "2"]), result("2")]);

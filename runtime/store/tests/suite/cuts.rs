@@ -117,7 +117,6 @@ async fn a_commit_that_was_cut_off_ends_as_exactly_one_row() {
     assert_eq!(store.sessions(&listing).await.unwrap().len(), 2);
 }
 
-/// R10
 #[tokio::test]
 async fn connections_that_the_server_ends_are_made_again() {
     use sqlx::{Connection, Executor, PgConnection};

@@ -89,7 +89,7 @@ async fn only_the_owner_may_read_what_was_said() {
     assert!(error.to_string().contains("chmod 600"), "{error}");
 }
 
-/// STO-08, R11
+/// STO-08
 #[tokio::test]
 async fn what_is_no_database_is_refused_and_left_alone() {
     let (_folder, path) = closed().await;
@@ -153,7 +153,7 @@ async fn flipped_bytes_never_make_sessions_vanish_silently() {
     assert!(told > 0);
 }
 
-/// STO-08, R11: what was stored last may be in the log alone.
+/// STO-08: what was stored last may be in the log alone.
 #[tokio::test]
 async fn a_lost_or_damaged_log_is_not_passed_over() {
     let (_folder, path) = killed().await;
@@ -224,7 +224,7 @@ async fn a_database_of_another_program_or_of_a_newer_version_is_refused() {
     println!("{}", refused(&path).await);
 }
 
-/// STO-06, R10
+/// STO-06
 #[tokio::test]
 async fn a_full_disk_is_told_and_nothing_is_acknowledged() {
     let folder = tempfile::tempdir().unwrap();

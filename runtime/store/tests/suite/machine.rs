@@ -60,7 +60,7 @@ fn config(cases: u32) -> Config {
 prop_state_machine! {
     #![proptest_config(config(48))]
 
-    /// STO-11, STO-13, R2, R7
+    /// STO-11, STO-13
     #[test]
     fn a_file_says_what_memory_says(sequential 1..40 => Compared<InFile>);
 }
@@ -68,7 +68,7 @@ prop_state_machine! {
 prop_state_machine! {
     #![proptest_config(config(12))]
 
-    /// STO-11, STO-13, R2, R7
+    /// STO-11, STO-13
     #[test]
     fn a_server_says_what_memory_says(sequential 1..40 => Compared<InServer>);
 }

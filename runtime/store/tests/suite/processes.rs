@@ -81,7 +81,7 @@ async fn claim(path: &Path, run: &str) {
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
-/// STO-12, R3, R7
+/// STO-12
 #[tokio::test]
 async fn of_two_processes_that_take_over_a_run_one_wins() {
     let folder = tempfile::tempdir().unwrap();
@@ -166,7 +166,7 @@ async fn every_instant_is_passed() {
     assert_eq!(*PASSED.lock().unwrap(), INSTANTS.iter().copied().collect());
 }
 
-/// STO-02, STO-09, R1, R2: what was acknowledged is there once, and what was not is there whole or not at all.
+/// STO-02, STO-09: what was acknowledged is there once, and what was not is there whole or not at all.
 #[tokio::test]
 async fn a_process_that_is_killed_at_any_instant_loses_nothing_that_was_acknowledged() {
     for instant in INSTANTS {

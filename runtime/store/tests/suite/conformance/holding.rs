@@ -7,7 +7,6 @@ use palisade_agent::{Ending, RunEnd, RunState, Store, StoreError};
 
 use crate::said::{LASTS, answered, batch, begun, key, message, numbers, run, session, spending, user};
 
-/// R7
 pub(super) async fn one_run_holds_a_session(store: &dyn Store) {
     let lease = begun(store, "a", "s").await;
     let key = key("a", "s");
@@ -28,7 +27,7 @@ pub(super) async fn one_run_holds_a_session(store: &dyn Store) {
     assert_eq!(store.last_run(&key).await.unwrap().unwrap().id, next.run);
 }
 
-/// R7, STO-12
+/// STO-12
 pub(super) async fn a_write_of_somebody_who_was_replaced_is_refused(store: &dyn Store) {
     store.create(session("a", "s")).await.unwrap();
     let key = key("a", "s");
@@ -69,7 +68,6 @@ pub(super) async fn a_run_that_is_over_is_not_taken_over(store: &dyn Store) {
     assert!(matches!(store.claim("a", &third.run, "me", LASTS).await, Err(StoreError::Invalid(_))));
 }
 
-/// R6
 pub(super) async fn a_message_is_answered_once(store: &dyn Store) {
     store.create(session("a", "s")).await.unwrap();
     let key = key("a", "s");

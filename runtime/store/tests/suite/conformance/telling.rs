@@ -9,7 +9,6 @@ use serde_json::json;
 
 use crate::said::{answered, batch, begun, call, intent, key, numbers, reply, result, run, session, spending, user};
 
-/// R2
 pub(super) async fn entries_are_numbered_without_a_gap(store: &dyn Store) {
     let lease = begun(store, "a", "s").await;
     let key = key("a", "s");
@@ -31,7 +30,6 @@ pub(super) async fn entries_are_numbered_without_a_gap(store: &dyn Store) {
     assert!(snippet.starts_with("wörter wörter") && snippet.ends_with('…'), "{snippet}");
 }
 
-/// R2, R4
 pub(super) async fn a_batch_is_written_whole_or_not_at_all(store: &dyn Store) {
     let lease = begun(store, "a", "s").await;
     let key = key("a", "s");
@@ -52,7 +50,6 @@ pub(super) async fn a_batch_is_written_whole_or_not_at_all(store: &dyn Store) {
     assert_eq!(store.run("a", &lease.run).await.unwrap().spending, spending(9));
 }
 
-/// R4, R5
 pub(super) async fn a_call_is_meant_once_and_has_one_result(store: &dyn Store) {
     let lease = begun(store, "a", "s").await;
     let intents = |ids: &[&str]| Batch { intents: ids.iter().map(|id| intent(id)).collect(), ..Batch::default() };
@@ -181,7 +178,6 @@ pub(super) async fn audit_records_come_newest_first(store: &dyn Store) {
     assert!(matches!(store.audit(&record("", None)).await, Err(StoreError::Invalid(_))));
 }
 
-/// R5
 pub(super) async fn a_session_begins_with_what_was_said_elsewhere(store: &dyn Store) {
     let numbered = |entries: Vec<Entry>| -> Vec<Numbered> {
         let at = Timestamp::from_second(1_000_000_000).unwrap();
