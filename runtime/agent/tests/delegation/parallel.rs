@@ -25,7 +25,7 @@ fn part(heard: &Heard) -> Act {
 }
 
 /// I28, I29, I30
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn results_come_in_the_order_of_the_tasks_and_one_failure_is_one_failure() {
     let stage = Stage::usual().await;
     stage.with("general", part);
@@ -41,7 +41,7 @@ async fn results_come_in_the_order_of_the_tasks_and_one_failure_is_one_failure()
     assert!(results[4]["error"].as_str().unwrap().starts_with("Unknown subagent type"));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_first_failure_ends_the_others_if_that_is_wanted() {
     let limits = DelegationLimits { live: 2, ..DelegationLimits::default() };
     let stage = Stage::set(Setting { limits, ..Setting::default() }).await;
@@ -56,7 +56,7 @@ async fn the_first_failure_ends_the_others_if_that_is_wanted() {
 }
 
 /// DEL-06: more than may work at the same time wait; they are not refused.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_more_than_so_many_work_at_the_same_time() {
     let limits = DelegationLimits { live: 3, ..DelegationLimits::default() };
     let stage = Stage::set(Setting { limits, ..Setting::default() }).await;
@@ -83,7 +83,7 @@ async fn no_more_than_so_many_work_at_the_same_time() {
 }
 
 /// Agents that wait for their helpers do not keep these from working.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn those_who_wait_take_no_place() {
     let limits = DelegationLimits { live: 2, ..DelegationLimits::default() };
     let stage = Stage::set(Setting { limits, ..Setting::default() }).await;
@@ -102,7 +102,7 @@ async fn those_who_wait_take_no_place() {
     assert!(shown["results"].as_array().unwrap().iter().all(|result| result["result"] == "3"));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_call_asks_for_at_least_one_and_not_for_too_many() {
     let stage = Stage::usual().await;
     stage.with("general", part);
@@ -117,7 +117,7 @@ async fn a_call_asks_for_at_least_one_and_not_for_too_many() {
 }
 
 /// DEL-09
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_long_answers_share_the_room() {
     let stage = Stage::usual().await;
     stage.with("general", |_| say("y".repeat(60_000)));

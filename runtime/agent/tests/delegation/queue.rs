@@ -32,7 +32,7 @@ async fn let_go(stage: &Stage, lease: &Lease) {
 }
 
 /// J13: a target that is busy, in both modes.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_message_for_a_busy_session_waits_and_its_answer_comes_later() {
     let stage = Stage::usual().await;
     stage.with("notes", echo);
@@ -57,7 +57,7 @@ async fn a_message_for_a_busy_session_waits_and_its_answer_comes_later() {
 }
 
 /// Messages are worked on in the order they came in.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn messages_wait_in_line() {
     let stage = Stage::usual().await;
     stage.with("notes", |heard| say(heard.questions().join("|")));
@@ -74,7 +74,7 @@ async fn messages_wait_in_line() {
     assert!(matches!(last, Some(Entry::Reply { text, .. }) if text == "one|two|three"));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_answer_is_brought_to_a_session_that_is_gone() {
     let stage = Stage::usual().await;
     stage.with("notes", |heard| late(100, echo(heard)));
@@ -85,7 +85,7 @@ async fn no_answer_is_brought_to_a_session_that_is_gone() {
 }
 
 /// An agent that another asked hears of the answers to its own messages, too, with no more rights than before.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_agent_below_gets_a_turn_for_the_answer_to_its_message() {
     let limits = DelegationLimits { messages: 2, ..DelegationLimits::default() };
     let ceiling = super::rights::only_agents();
@@ -107,7 +107,7 @@ async fn an_agent_below_gets_a_turn_for_the_answer_to_its_message() {
 }
 
 /// A message whose sender can no longer carry it out keeps nobody else waiting, and stays to be read.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_message_without_a_sender_is_set_aside() {
     let stage = Stage::usual().await;
     let about = json!({ "kind": "message", "from": "x", "owner": "gone", "until": "2020-01-01T00:00:00Z" });

@@ -13,7 +13,7 @@ use palisade_agent::{
     NewSession, Peer, Progress, Prompt, Provider, ProviderError, ProviderFailure, Recruit, RecruitError, Reply, Seat,
     Session, SessionKey, Store, Surroundings, Tool, ToolCall, ToolResult, Toolbox, Usage, cancellation,
 };
-use palisade_store::Memory;
+use palisade_store::{Clock, Memory};
 use serde_json::Value;
 
 /// What a model is given, as far as these tests look at it.
@@ -199,6 +199,8 @@ pub(crate) const TENANT: &str = "tenant";
 /// Everything together, with the agent `boss` in the outermost seat.
 pub(crate) struct Stage {
     pub(crate) store: Arc<Memory>,
+    /// What the store goes by.
+    pub(crate) clock: Clock,
     pub(crate) crew: Arc<Troupe>,
     pub(crate) hub: Arc<Delegation>,
     pub(crate) seat: Arc<Seat>,
@@ -233,7 +235,8 @@ impl Default for Setting {
 impl Stage {
     pub(crate) async fn set(setting: Setting) -> Self {
         let Setting { limits, budget, boss, ceiling, lease, messages } = setting;
-        let (store, crew) = (Arc::new(Memory::new()), Arc::new(Troupe::default()));
+        let clock = Clock::default();
+        let (store, crew) = (Arc::new(Memory::by(clock.clone())), Arc::new(Troupe::default()));
         let hub = Delegation::new(store.clone(), crew.clone(), limits, "this process").leasing(lease);
         let mut new = NewSession::with(TENANT, "boss");
         new.origin.workspace = Some("folder".to_owned());
@@ -255,11 +258,11 @@ impl Stage {
                 move |event: Event| events.lock().unwrap().push(event)
             }),
         };
-        Self::sitting(store, crew, Arc::new(hub), seat, canceller, events)
+        Self::sitting((store, clock), crew, Arc::new(hub), seat, canceller, events)
     }
 
     fn sitting(
-        store: Arc<Memory>,
+        (store, clock): (Arc<Memory>, Clock),
         crew: Arc<Troupe>,
         hub: Arc<Delegation>,
         seat: Seat,
@@ -268,7 +271,7 @@ impl Stage {
     ) -> Self {
         let seat = Arc::new(seat);
         let toolbox = Toolbox::new(hub.tools(Arc::clone(&seat))).unwrap();
-        Self { store, crew, hub, seat, canceller, events, toolbox }
+        Self { store, clock, crew, hub, seat, canceller, events, toolbox }
     }
 
     pub(crate) async fn usual() -> Self {
@@ -281,8 +284,15 @@ impl Stage {
         let account = Account::open(Budget::default());
         let mut seat = Seat { cancellation, account, ..Seat::clone(&self.seat) };
         change(&mut seat);
-        let (store, crew, hub) = (Arc::clone(&self.store), Arc::clone(&self.crew), Arc::clone(&self.hub));
-        Self::sitting(store, crew, hub, seat, canceller, Arc::clone(&self.events))
+        let (crew, hub) = (Arc::clone(&self.crew), Arc::clone(&self.hub));
+        Self::sitting(
+            (Arc::clone(&self.store), self.clock.clone()),
+            crew,
+            hub,
+            seat,
+            canceller,
+            Arc::clone(&self.events),
+        )
     }
 
     /// The same stage, as another process finds it.
@@ -291,7 +301,7 @@ impl Stage {
         let hub = Delegation::new(store, crew, DelegationLimits::default(), "another process");
         let stage = self.reseated(|_| {}).await;
         let seat = Seat::clone(&stage.seat);
-        Self::sitting(stage.store, stage.crew, Arc::new(hub), seat, stage.canceller, stage.events)
+        Self::sitting((stage.store, stage.clock), stage.crew, Arc::new(hub), seat, stage.canceller, stage.events)
     }
 
     /// Puts an agent on the stage that may do everything.

@@ -25,7 +25,7 @@ async fn ending(stage: &Stage, session: &str) -> Option<Ending> {
 }
 
 /// DEL-08
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_child_that_breaks_down_is_a_result() {
     let stage = Stage::usual().await;
     stage.with("panics", |_| Act::Panic).with("fails", |_| Act::Fail).with("general", echo);
@@ -35,11 +35,12 @@ async fn a_child_that_breaks_down_is_a_result() {
     let shown = stage.ask("task", json!({ "prompt": "x", "agent": "fails" })).await;
     assert!(shown["error"].as_str().unwrap().contains("it is gone"), "{shown}");
     assert_eq!(stage.ask("task", json!({ "prompt": "x" })).await["success"], true);
+    stage.hub.settled().await;
     assert!(stage.hub.running().is_empty());
 }
 
 /// DEL-07, I13, I18
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn all_descendants_stop_when_the_outermost_is_cancelled() {
     let stage = Stage::usual().await;
     stage.with("middle", |heard| match heard.result() {
@@ -67,7 +68,7 @@ async fn all_descendants_stop_when_the_outermost_is_cancelled() {
 }
 
 /// DEL-07
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_call_that_is_dropped_ends_the_child() {
     let stage = Stage::usual().await;
     stage.with("general", |_| Act::Hang);
@@ -77,7 +78,7 @@ async fn a_call_that_is_dropped_ends_the_child() {
 }
 
 /// DEL-07: the time of the one that asks is the time of those it asks.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_child_has_no_more_time_than_the_one_that_asks() {
     let budget = palisade_agent::Budget { time: Duration::from_millis(300), ..Default::default() };
     let stage = Stage::set(Setting { budget, ..Setting::default() }).await;
@@ -89,7 +90,7 @@ async fn a_child_has_no_more_time_than_the_one_that_asks() {
 }
 
 /// A run whose session somebody took over stops, and writes nothing more.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_run_that_lost_its_session_stops() {
     let stage = Stage::set(Setting { lease: Duration::from_millis(150), ..Setting::default() }).await;
     stage.with("general", |_| Act::Hang);
@@ -97,21 +98,17 @@ async fn a_run_that_lost_its_session_stops() {
         at_work(&stage, 1).await;
         let session = stage.hub.running()[0].session.clone();
         let run = stage.store.last_run(&SessionKey::new(TENANT, &session)).await.unwrap().unwrap();
-        // The holder is alive as far as the store knows; when its lease has lapsed, anybody may claim.
+        // It says that it is alive every now and then; between two times a minute passes.
         loop {
-            match stage.store.claim(TENANT, &run.id, "another process", Duration::from_secs(60)).await {
+            stage.clock.shift(60_000_000);
+            match stage.store.claim(TENANT, &run.id, "another process", Duration::from_secs(3600)).await {
                 Ok(lease) => return lease,
                 Err(_) => tokio::task::yield_now().await,
             }
         }
     };
-    // Keeps the holder from renewing in time, so that the claim succeeds.
-    let blocked = async {
-        at_work(&stage, 1).await;
-        std::thread::sleep(Duration::from_millis(300));
-    };
     let input = json!({ "prompt": "x" });
-    let (result, lease, ()): (_, Lease, ()) = tokio::join!(stage.call("task", input), taken, blocked);
+    let (result, lease): (_, Lease) = tokio::join!(stage.call("task", input), taken);
     assert!(!result.is_done());
     assert_eq!(lease.owner, "another process");
     let entries = stage.entries(&lease.session.id).await;
@@ -119,7 +116,7 @@ async fn a_run_that_lost_its_session_stops() {
 }
 
 /// DEL-08: a child that ended badly does not take its siblings with it.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn siblings_go_on() {
     let stage = Stage::usual().await;
     let part = |heard: &Heard| match heard.asked().contains("bad") {
