@@ -1,5 +1,4 @@
 //! Agents that ask agents, on the command line.
-#![expect(clippy::unwrap_used, reason = "a value that is not there fails the test")]
 
 use serde_json::Value;
 
@@ -62,6 +61,18 @@ fn a_coordinator_that_cannot_write_has_a_worker_write_if_it_was_granted_that() {
     let model = world.script("itself.json", itself);
     world.palisade(&["run", "coordinator", "go", "--model", &model]).with_code(0);
     assert_eq!(world.read("own.txt"), None);
+}
+
+/// H1, CF-31
+#[test]
+fn an_agent_that_asks_nobody_itself_can_be_asked_again() {
+    let world = world("");
+    let asks = r#"{"calls": [{"tool": "task", "input": {"agent": "worker", "prompt": "go"}}]}, {"text": "an answer"}"#;
+    let model = world.script("twice.json", &format!("[{asks}, {asks}, {{\"text\": \"done\"}}]"));
+    let ended = world.palisade(&["run", "coordinator", "go", "--model", &model, "--json", "--transcript"]).with_code(0);
+    let said = ended.json()["transcript"].to_string();
+    let sessions: Vec<&str> = said.match_indices("session_id").map(|(at, _)| &said[at..at + 60]).collect();
+    assert!(sessions.len() == 2 && sessions[0] == sessions[1], "{said}");
 }
 
 /// J7
