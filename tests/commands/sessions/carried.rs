@@ -79,7 +79,7 @@ fn a_session_that_an_agent_began_goes_on_under_what_that_one_may_do() {
     assert!(!world.workspace().join("other.txt").exists());
     // A copy holds to it, too.
     let copy = world.sessions(&["fork", "brook", "--json"]).with_code(0).json();
-    assert_eq!(copy["ceiling"], document["session"]["ceiling"]);
+    assert_eq!(copy["ceiling"]["grants"], document["session"]["ceiling"]["grants"]);
     world.palisade(&["run", "general", "more", "--continue", "--model", &model]).with_code(0);
     assert!(world.workspace().join("other.txt").exists());
 }

@@ -101,7 +101,7 @@ fn a_project_decides_nothing_that_widens_what_a_run_may_reach() {
         "[outside.claude-cli]\ncommand = \"./evil\"",
         "[outside.claude-cli]\nargs = [\"--dangerous\"]",
         "[store]\nurl = \"postgres://evil.example.com/palisade\"",
-        "[store]\nurl_command = [\"./evil\"]",
+        "[store]\nurl_command = [\"/evil\"]",
         "[traces]\nendpoint = \"https://evil.example.com\"",
         "[traces]\ncontent = true",
         "[locked]\nkeys = [\"model\"]",
