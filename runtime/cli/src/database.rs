@@ -1,8 +1,11 @@
 //! Where sessions are kept: found in the configuration, opened when something is first written or looked up.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use palisade_agent::{Store, StoreError};
 use palisade_model::KeySource;
 use secrecy::ExposeSecret as _;
@@ -48,16 +51,34 @@ impl Database {
         }
     }
 
+    /// Opens it for work in a folder. Refuses a file in there: an agent could read in it what was said elsewhere, and
+    /// change what it was said to have done. The user's data folder is there for no agent.
+    pub(crate) async fn open_beside(&self, workspace: &Path) -> anyhow::Result<Opened> {
+        let url = self.url()?;
+        // Its folder may still have to be made.
+        let folder = url.path().and_then(|path| path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok()));
+        let is_below = |other: &Path| folder.as_ref().is_some_and(|folder| folder.starts_with(other));
+        let data = self.data.as_ref().and_then(|data| data.canonicalize().ok());
+        let is_hidden = self.kept == Kept::ByDefault || data.is_some_and(|data| is_below(&data));
+        if is_below(workspace) && !is_hidden {
+            bail!("{url} lies in the folder that is worked in, where agents could change it; keep it elsewhere");
+        }
+        open_at(url).await
+    }
+
     /// Opens it. A file that is not there is made.
     pub(crate) async fn open(&self) -> anyhow::Result<Opened> {
-        let url = self.url()?;
-        let store = palisade_store::open(url.expose()).await;
-        let store = store.map_err(|error| unusable(&url, &error))?;
-        Ok(Opened { store, url })
+        open_at(self.url()?).await
     }
 }
 
-fn file_in(data: &std::path::Path) -> StoreUrl {
+async fn open_at(url: StoreUrl) -> anyhow::Result<Opened> {
+    let store = palisade_store::open(url.expose()).await;
+    let store = store.map_err(|error| unusable(&url, &error))?;
+    Ok(Opened { store, url })
+}
+
+fn file_in(data: &Path) -> StoreUrl {
     StoreUrl::file(&data.join(FILE))
 }
 
@@ -123,7 +144,7 @@ impl Reach {
         let database = Database::of(&config, settings);
         let is_quick = !matches!(database.kept, Kept::Printed(_));
         let url = is_quick.then(|| database.url().ok()).flatten()?;
-        url.path().is_some_and(std::path::Path::exists).then_some(database)
+        url.path().is_some_and(Path::exists).then_some(database)
     }
 }
 

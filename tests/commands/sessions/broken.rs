@@ -102,6 +102,20 @@ fn the_password_of_a_database_is_said_nowhere() {
     assert!(!ended.stderr.contains("hunter2") && ended.stderr.contains("postgres://me:***@"), "{}", ended.stderr);
 }
 
+/// INJ-03
+#[test]
+fn a_database_that_agents_could_change_is_refused() {
+    let world = World::new();
+    let inside = format!("sqlite:{}/kept/palisade.db", world.workspace().display());
+    let ended = world.palisade_with(&[("PALISADE_STORE", &inside)], &["run", "explore", "parcels"]).with_code(1);
+    assert!(ended.stderr.contains("lies in the folder that is worked in"), "{}", ended.stderr);
+    assert_eq!((ended.stdout.as_str(), world.read("kept/palisade.db")), ("", None));
+    // The data folder is there for no agent, so in the home folder all is well.
+    let home = world.home().display().to_string();
+    world.palisade(&["run", "explore", "parcels", "--workspace", &home]).with_code(0);
+    assert!(world.database().exists());
+}
+
 #[test]
 fn a_database_can_be_elsewhere_and_a_project_has_no_say_in_that() {
     let world = World::new();

@@ -127,7 +127,7 @@ impl Held {
         if let Some(opened) = &self.opened {
             return Ok(opened.clone());
         }
-        let opened = self.database.open().await?;
+        let opened = self.database.open_beside(Path::new(&self.workspace)).await?;
         self.opened = Some(opened.clone());
         Ok(opened)
     }
