@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use palisade_grants::{Call, Decision, Rule, Word};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{
     Delegation,
@@ -24,6 +25,9 @@ pub(super) fn is_with(session: &Session, agent: &Agent) -> bool {
     let identity = session.attributes.get(IDENTITY).and_then(Value::as_str);
     session.agent == agent.name && identity.is_none_or(|identity| identity == agent.base_key())
 }
+
+/// So that a second which has just begun is a second.
+const ROUNDED_UP: Duration = Duration::from_millis(999);
 
 /// The longest name of an agent.
 const NAME: usize = 100;
@@ -114,7 +118,9 @@ impl Delegation {
             ),
             other => Refusal::denied("limit_exceeded", other.to_string()),
         })?;
-        Ok((account, Allowance { time, steps }))
+        // The one that asks may have less time left than that.
+        let left = account.deadline().saturating_duration_since(Instant::now()).saturating_add(ROUNDED_UP);
+        Ok((account, Allowance { time: Duration::from_secs(left.as_secs()), steps }))
     }
 
     /// Begins a session for an agent that is asked. It never does more than it may now, whoever asks it later.

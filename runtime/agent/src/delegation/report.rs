@@ -36,7 +36,7 @@ const INTERRUPTED: &str = "[Request interrupted";
 impl Report {
     /// The report of work that ended like this, with what was said and done in it.
     pub(super) fn of(order: &Order, ending: Ending, answer: &str, entries: &[Entry]) -> Self {
-        let failure = failure(order, &ending);
+        let failure = failure(order, &ending, entries);
         let answer = match (is_wordless(answer), &failure) {
             (false, _) => answer.to_owned(),
             (true, None) => last_words(entries).unwrap_or(WORDLESS).to_owned(),
@@ -123,7 +123,7 @@ impl Report {
 }
 
 /// Why there is no answer, for the model that asked.
-fn failure(order: &Order, ending: &Ending) -> Option<String> {
+fn failure(order: &Order, ending: &Ending, entries: &[Entry]) -> Option<String> {
     let name = &order.recruit.agent.name;
     match ending {
         Ending::Answered => None,
@@ -133,7 +133,12 @@ fn failure(order: &Order, ending: &Ending) -> Option<String> {
             Spent::Time,
             order.allowance.time.as_secs()
         )),
-        Ending::Spent(Spent::Steps) => Some(format!("Max tool rounds ({}) exceeded", order.allowance.steps)),
+        Ending::Spent(Spent::Steps) if rounds(entries) >= u64::from(order.allowance.steps) => {
+            Some(format!("Max tool rounds ({}) exceeded", order.allowance.steps))
+        }
+        Ending::Spent(Spent::Steps) => {
+            Some(format!("agent `{name}` could not finish: the one that asked has no steps left to give"))
+        }
         Ending::Spent(spent) => Some(format!("agent `{name}` could not finish: {spent}")),
         Ending::Circling => Some(format!("agent `{name}` only repeated itself; put the task in other words")),
         Ending::Cancelled => Some(format!("agent `{name}` was cancelled")),
@@ -141,6 +146,10 @@ fn failure(order: &Order, ending: &Ending) -> Option<String> {
             Some(format!("agent `{name}` failed: {why}"))
         }
     }
+}
+
+fn rounds(entries: &[Entry]) -> u64 {
+    entries.iter().filter(|entry| matches!(entry, Entry::Reply { .. })).count() as u64
 }
 
 fn is_wordless(text: &str) -> bool {

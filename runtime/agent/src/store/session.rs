@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Budget, Ceiling};
+use crate::Ceiling;
 
 /// Who sessions belong to where there is only one person.
 pub const LOCAL_TENANT: &str = "local";
@@ -81,14 +81,6 @@ pub struct Origin {
     pub ceiling: Option<Ceiling>,
 }
 
-impl Origin {
-    /// What a run of the session may use up when a person starts it: the levels of agents above it stay used.
-    pub fn lower(&self, budget: Budget) -> Budget {
-        let above = u32::try_from(self.chain.len()).unwrap_or(u32::MAX);
-        Budget { depth: budget.depth.saturating_sub(above), ..budget }
-    }
-}
-
 /// A session that is to begin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewSession {
@@ -142,21 +134,4 @@ pub struct Listing {
     pub before: Option<Timestamp>,
     /// At most so many; zero means all.
     pub limit: usize,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// DEL-05
-    #[test]
-    fn depth_that_was_used_stays_used_when_a_session_is_resumed_by_hand() {
-        let below = |names: &[&str]| Origin {
-            chain: names.iter().map(|name| (*name).to_owned()).collect(),
-            ..Origin::default()
-        };
-        let budget = Budget { depth: 2, ..Budget::default() };
-        let depths = [&[][..], &["a"], &["a", "b"], &["a", "b", "c"]].map(|chain| below(chain).lower(budget).depth);
-        assert_eq!(depths, [2, 1, 0, 0]);
-    }
 }

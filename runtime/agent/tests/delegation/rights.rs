@@ -181,6 +181,7 @@ async fn a_tree_uses_up_no_more_than_its_root_may() {
     stage.hub.settled().await;
     let steps = stage.events().iter().filter(|event| is_step(event)).count();
     assert!(steps <= 12, "{steps} steps: {shown}");
+    assert!(shown.to_string().contains("the one that asked has no steps left to give"), "{shown}");
 }
 
 fn is_step(event: &palisade_agent::Event) -> bool {

@@ -86,6 +86,7 @@ async fn a_child_has_no_more_time_than_the_one_that_asks() {
     let since = Instant::now();
     let shown = stage.ask("task", json!({ "prompt": "x", "timeout": 600 })).await;
     assert_eq!(shown["error_type"], "timeout");
+    assert!(shown["error"].as_str().unwrap().contains("The timeout was 1 seconds"), "{shown}");
     assert!(since.elapsed() < Duration::from_secs(2));
 }
 
