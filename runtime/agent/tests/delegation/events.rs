@@ -25,7 +25,7 @@ pub(crate) fn starts_and_ends(events: &[Event]) -> (Vec<String>, Vec<String>) {
 
 /// S1, S2, S3, I12, H25, CF-34
 #[tokio::test]
-async fn a_watcher_sees_the_whole_of_a_childs_run() {
+async fn a_watcher_sees_the_whole_run_of_a_child() {
     let stage = Stage::usual().await;
     stage.with("general", echo);
     let shown = stage.ask("task", json!({ "prompt": "Look.", "description": "Looks around" })).await;

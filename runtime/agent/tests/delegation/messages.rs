@@ -112,7 +112,7 @@ async fn what_cannot_be_sent_is_an_error_with_a_code() {
 
 /// CF-24: what `task` has told an agent for one is not for others to read.
 #[tokio::test]
-async fn the_session_of_anothers_task_is_not_there() {
+async fn the_session_of_a_task_of_another_is_not_there() {
     let stage = Stage::usual().await;
     stage.with("notes", remembers);
     let mine = stage.ask("task", json!({ "prompt": "secret", "agent": "notes" })).await;
