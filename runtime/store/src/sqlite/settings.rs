@@ -89,14 +89,15 @@ mod tests {
     #[tokio::test]
     async fn a_connection_that_is_not_set_as_it_has_to_be_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let right = options(&folder.path().join("store.db")).create_if_missing(true);
-        connect(&right).await.unwrap();
+        // Each has a file of its own: a connection that was refused takes a while to be gone.
+        let right = |name: &str| options(&folder.path().join(name)).create_if_missing(true);
+        connect(&right("right")).await.unwrap();
         let wrong = [
-            ("synchronous", right.clone().synchronous(SqliteSynchronous::Normal)),
-            ("foreign_keys", right.clone().foreign_keys(false)),
-            ("trusted_schema", right.clone().pragma("trusted_schema", "ON")),
-            ("busy_timeout", right.clone().busy_timeout(Duration::ZERO)),
-            ("journal_mode", right.clone().journal_mode(SqliteJournalMode::Delete)),
+            ("synchronous", right("1").synchronous(SqliteSynchronous::Normal)),
+            ("foreign_keys", right("2").foreign_keys(false)),
+            ("trusted_schema", right("3").pragma("trusted_schema", "ON")),
+            ("busy_timeout", right("4").busy_timeout(Duration::ZERO)),
+            ("journal_mode", right("5").journal_mode(SqliteJournalMode::Delete)),
         ];
         for (name, options) in wrong {
             let error = connect(&options).await.map(drop).unwrap_err();
