@@ -27,6 +27,8 @@ pub(crate) struct Company {
 
 /// The place of one run.
 pub(crate) struct Post {
+    /// The agents that its session was begun by, the outermost first.
+    pub(crate) above: Vec<String>,
     pub(crate) session: SessionKey,
     pub(crate) run: String,
     pub(crate) account: Account,
@@ -59,7 +61,7 @@ impl Company {
 
     /// The tools with which the agent asks others in one run. They do no more than the agent may.
     pub(crate) fn tools(&mut self, effective: &Effective, store: &Arc<dyn Store>, post: Post) -> Vec<Arc<dyn Tool>> {
-        let Post { session, run, account, cancellation, provider, watcher } = post;
+        let Post { above, session, run, account, cancellation, provider, watcher } = post;
         let seat = Seat {
             session,
             run: Some(run),
@@ -67,7 +69,7 @@ impl Company {
             ceiling: effective.ceiling(),
             account,
             cancellation,
-            chain: vec![effective.agent.name.clone()],
+            chain: above.into_iter().chain([effective.agent.name.clone()]).collect(),
             messages: 0,
             provider,
             watcher,

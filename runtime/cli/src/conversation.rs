@@ -219,6 +219,7 @@ impl<'a> Conversation<'a> {
         let Begun { transcript, journal, calls, spent, ids, .. } = begun;
         if let (Some(company), Some(journal), Some(store)) = (&mut self.company, &journal, self.held.store()) {
             let post = Post {
+                above: self.held.session().map(|session| session.origin.chain.clone()).unwrap_or_default(),
                 session: journal.lease().session.clone(),
                 run: journal.lease().run.clone(),
                 account: account.clone(),
