@@ -60,9 +60,13 @@ impl Postgres {
             // Statements carry what people say.
             .disable_statement_logging();
         // A server that is not there is told at once; one that goes away later is waited for.
-        let mut first = options.connect().await.map_err(Fault::from)?;
-        checked(&mut first).await?;
-        first.close().await.map_err(Fault::from)?;
+        let first = async {
+            let mut first = options.connect().await.map_err(Fault::from)?;
+            checked(&mut first).await?;
+            first.close().await.map_err(|error| StoreError::from(Fault::from(error)))
+        };
+        let silent = |_| StoreError::Unavailable("the server does not answer".to_owned());
+        tokio::time::timeout(PATIENCE, first).await.map_err(silent)??;
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(PATIENCE)

@@ -144,6 +144,10 @@ async fn a_server_on_which_nothing_lasts_is_refused() {
     let wrong = palisade_store::Postgres::connect("postgres://nobody:hunter2@127.0.0.1:1/none").await;
     let error = wrong.map(drop).unwrap_err().to_string();
     assert!(!error.contains("hunter2"), "{error}");
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let unanswered = Postgres::connect(&format!("postgres://nobody@127.0.0.1:{port}/none")).await.map(drop);
+    assert!(matches!(unanswered, Err(palisade_agent::StoreError::Unavailable(_))), "{unanswered:?}");
     let mut administrator = PgConnection::connect(&address).await.unwrap();
     Postgres::connect(&address).await.unwrap().close().await;
     administrator.execute("UPDATE palisade.palisade_version SET version = 99").await.unwrap();
