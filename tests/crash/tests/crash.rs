@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-/// STO-01, STO-02, STO-03, R1, R2, R3, R4, R5
+/// STO-01, STO-02, STO-03
 #[test]
 fn five_hundred_kills_lose_nothing_and_repeat_nothing() {
     let output = Command::new(env!("CARGO_BIN_EXE_palisade-crash")).args(["--kills", "500"]).output().unwrap();

@@ -155,7 +155,6 @@ async fn an_answer_that_never_fits_is_an_error() {
     assert!(faults.contains("\"files\" is a required property"), "{faults}");
 }
 
-/// R12
 #[tokio::test]
 async fn a_run_whose_provider_failed_is_resumed_where_it_was() {
     let (agent, toolbox) = (agent(PLENTY), toolbox());

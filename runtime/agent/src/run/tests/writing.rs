@@ -57,7 +57,7 @@ async fn written(book: &Book, script: Script) -> Result<Outcome, RunError> {
     run.written_to(book).answer("do it").await
 }
 
-/// R3, R4
+/// STO-03
 #[tokio::test]
 async fn a_call_is_meant_before_it_is_made_and_its_result_is_known_before_the_next_step() {
     let book = Book::default();
@@ -76,7 +76,7 @@ async fn a_call_is_meant_before_it_is_made_and_its_result_is_known_before_the_ne
     assert_eq!((spending.steps, spending.calls), (2, 2));
 }
 
-/// R1, R10
+/// STO-06
 #[tokio::test]
 async fn a_run_that_cannot_be_written_down_does_not_go_on() {
     for fails_at in 0..6 {
@@ -124,7 +124,7 @@ fn counting(counts: &Arc<Mutex<Vec<String>>>) -> Toolbox {
     Toolbox::new(vec![count("put", true), count("add", false)]).unwrap()
 }
 
-/// R3, R4, R5, STO-03
+/// STO-03
 #[tokio::test]
 async fn a_later_process_uses_what_is_known_and_repeats_only_what_does_no_harm() {
     let counts = Arc::new(Mutex::new(Vec::new()));
@@ -192,7 +192,7 @@ async fn a_cancelled_run_is_written_to_its_end() {
     assert_eq!(book.ended.lock().unwrap().as_ref().unwrap().ending, Ending::Cancelled);
 }
 
-/// R3
+/// STO-02
 #[tokio::test]
 async fn an_answer_that_was_written_down_is_not_asked_for_again() {
     let before = Transcript::of(vec![user("do it"), replied("done", vec![])]);
