@@ -141,7 +141,12 @@ fn calls_are_decided_with_their_arguments() {
     assert_eq!(decisions(&explanation), ["deny", "allow", "ask", "deny"]);
     assert_eq!(
         explanation["grants"]["files"],
-        json!([{ "path": ".", "access": "read-write" }, { "path": "secrets/**", "access": "none" }])
+        json!([
+            { "path": ".", "access": "read-write" },
+            // Where its definition came from is not for it to change.
+            { "path": "/agents/**", "access": "read" },
+            { "path": "secrets/**", "access": "none" },
+        ])
     );
 }
 
@@ -190,7 +195,7 @@ fn what_is_wrong_with_the_question_is_said() {
     let world = World::new();
     let error = world.palisade(&["explain", "nobody"]).with_code(1).stderr;
     assert!(error.contains("there is no agent `nobody`; there are explore, general"), "{error}");
-    let error = world.palisade(&["explain", "explore", "--call", "read {"]).with_code(1).stderr;
+    let error = world.palisade(&["explain", "explore", "--call", "read {"]).with_code(2).stderr;
     assert!(error.contains("the input of `read` is not JSON"), "{error}");
     let error = world.palisade(&["explain", "explore", "--config", "missing.json"]).with_code(1).stderr;
     assert!(error.contains("missing.json"), "{error}");

@@ -69,7 +69,8 @@ fn line(wanted: &Weak<()>) -> io::Result<String> {
     let mut line = String::new();
     while wanted.strong_count() > 0 {
         let mut keyboard = [PollFd::new(&input, PollFlags::IN)];
-        if poll(&mut keyboard, Some(&LOOK_AGAIN))? > 0 {
+        // What comes while nobody wants it any more is for whoever reads next.
+        if poll(&mut keyboard, Some(&LOOK_AGAIN))? > 0 && wanted.strong_count() > 0 {
             input.lock().read_line(&mut line)?;
             break;
         }

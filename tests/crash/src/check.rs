@@ -127,7 +127,7 @@ pub(crate) async fn check(folder: &Path, acknowledged: &mut Acknowledged) -> any
             faults.lost.push(format!("session {id} was deleted and is there"));
         }
     }
-    effects(folder, &entries, &mut faults)?;
+    effects(folder, &entries, &mut faults);
     Ok(faults)
 }
 
@@ -163,7 +163,7 @@ fn history(entries: &[Entry], faults: &mut Faults) {
 }
 
 /// No mark is there twice, and every mark that the history tells of is there.
-fn effects(folder: &Path, entries: &[Entry], faults: &mut Faults) -> anyhow::Result<()> {
+fn effects(folder: &Path, entries: &[Entry], faults: &mut Faults) {
     let ledger = fs::read_to_string(folder.join(LEDGER)).unwrap_or_default();
     let mut marks = BTreeSet::new();
     for mark in ledger.lines() {
@@ -174,5 +174,4 @@ fn effects(folder: &Path, entries: &[Entry], faults: &mut Faults) -> anyhow::Res
     let is_left = |id: &str| marks.contains(id) || folder.join(format!("put-{id}")).exists();
     let untrue = results(entries).into_iter().filter(|(id, worked)| *worked && !is_left(id));
     faults.untrue.extend(untrue.map(|(id, _)| format!("{id} is said to be done, and is not")));
-    Ok(())
 }

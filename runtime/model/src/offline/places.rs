@@ -79,7 +79,9 @@ fn best_of_file(question: &Question<'_>, lines: &[Scored<'_>], file: f64) -> Vec
     for (passage, at) in order {
         let line = lines[at].line;
         // What a file says of itself and what comes right after it are two things.
-        let distance = |other: &Scored<'_>| if other.role == Role::Introduction { APART / 3 } else { APART };
+        let distance = |other: &Scored<'_>| {
+            if matches!(other.role, Role::Subject | Role::Introduction) { APART / 3 } else { APART }
+        };
         let is_apart =
             taken.iter().all(|other| lines[*other].line.number.abs_diff(line.number) >= distance(&lines[*other]));
         if taken.is_empty() || taken.len() < 2 && is_apart && !lines[at].is_test {

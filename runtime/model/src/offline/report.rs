@@ -126,7 +126,7 @@ fn reason(place: &Place) -> String {
     let kind = match (place.role, paths::kind(&place.path)) {
         _ if place.is_test => "test",
         (Role::Definition, _) => "definition",
-        (Role::Introduction, _) => "what the file is",
+        (Role::Subject | Role::Introduction, _) => "what the file is",
         (Role::Heading, _) => "heading",
         (Role::Documentation, _) => "documentation",
         (Role::Import, _) => "import",

@@ -32,6 +32,8 @@ pub(super) const TESTS_START: &str = "#[cfg(test)]";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Definition,
+    /// What a file says of itself at its top, with a keyword for its subject.
+    Subject,
     /// What a file says of itself at its top.
     Introduction,
     Heading,
@@ -43,6 +45,7 @@ pub(super) enum Role {
 impl Role {
     pub(super) fn weight(self) -> f64 {
         match self {
+            Self::Subject => 2.2,
             Self::Definition => 1.7,
             Self::Introduction => 1.6,
             Self::Heading => 1.4,
@@ -66,6 +69,7 @@ pub(super) fn role(keywords: &[Keyword], line: &Line) -> Role {
             || ["let ", "assert", "//"].iter().any(|start| said.trim_start().starts_with(start));
         match (is_example, text.starts_with("//!") && line.number <= 3) {
             (true, _) => Role::Mention,
+            (false, true) if is_subject(keywords, said) => Role::Subject,
             (false, true) => Role::Introduction,
             (false, false) => Role::Documentation,
         }
@@ -80,6 +84,13 @@ pub(super) fn role(keywords: &[Keyword], line: &Line) -> Role {
     } else {
         Role::Mention
     }
+}
+
+/// Whether a sentence begins with a keyword, as in `The loop: …`.
+fn is_subject(keywords: &[Keyword], said: &str) -> bool {
+    let mut words = said.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).peekable();
+    let _article = words.next_if(|word| ["the", "a", "an"].contains(&word.to_lowercase().as_str()));
+    words.next().is_some_and(|word| keywords.iter().any(|keyword| keyword.strength(word) > 0.0))
 }
 
 /// Whether a line holds nothing but names: the middle of an import, or of an argument list.
@@ -125,6 +136,7 @@ mod tests {
         check("a.rs", ".expect(\"struct sandbox\")", Role::Mention);
         check("a.rs", "///     let sandbox = new();", Role::Mention);
         check("a.rs", "//! Where a sandbox is made.", Role::Introduction);
+        check("a.rs", "//! The sandbox: one call.", Role::Subject);
         check("a.rs", "/// Makes a sandbox.", Role::Documentation);
         check("a.rs", "    Sandbox, SandboxError, SandboxPool,", Role::Import);
         check("a.rs", "use crate::Sandbox;", Role::Import);

@@ -108,7 +108,7 @@ pub(super) fn parse(script: &[u8]) -> Result<Vec<ScriptedReply>, ScriptError> {
 fn text(script: &[u8]) -> Result<&str, ScriptError> {
     str::from_utf8(script).map_err(|error| {
         let readable = script.get(..error.valid_up_to()).unwrap_or_default();
-        let line = readable.split(|byte| *byte == b'\n').last().unwrap_or_default();
+        let line = readable.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         let lines = readable.iter().filter(|byte| **byte == b'\n').count();
         ScriptError::Bytes { line: lines + 1, byte: line.len() + 1 }
     })
