@@ -145,11 +145,8 @@ fn history(entries: &[Entry], faults: &mut Faults) {
     let mut open: BTreeSet<String> = BTreeSet::new();
     for entry in entries {
         match entry {
-            Entry::Result { id, .. } => {
-                if !open.remove(id) {
-                    faults.invalid.push(format!("a result of {id} too many"));
-                }
-            }
+            Entry::Result { id, .. } if open.remove(id) => {}
+            Entry::Result { id, .. } => faults.invalid.push(format!("a result of {id} too many")),
             _ if !open.is_empty() => {
                 faults.invalid.push(format!("no result of {open:?}"));
                 open.clear();
