@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Context as _;
+use palisade_agent::{Pool, PoolKey};
 use palisade_sandbox::{Engine, Settings};
 
 use crate::{
@@ -31,6 +32,36 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
             "reported",
         );
     }
+    pooled(report)
+}
+
+/// Agents that were asked and wait to be asked again. Their conversations are in the store.
+fn pooled(report: &mut Report) -> anyhow::Result<()> {
+    const COUNT: u32 = 10_000;
+    let pool = Pool::of(COUNT as usize);
+    let before = resident()?;
+    let started = Instant::now();
+    for number in 0..COUNT {
+        // As long as the real ones: a hash in full, and two UUIDs.
+        let session = format!("{number:08x}-0000-4000-8000-000000000000");
+        let key = PoolKey {
+            fingerprint: format!("{number:064x}").into(),
+            tenant: "local".into(),
+            parent: format!("{number:08x}-0000-4000-8000-111111111111").into(),
+        };
+        pool.adopt(key, Some("plugin"), &session);
+        pool.release("local", &session);
+    }
+    let each = started.elapsed().as_secs_f64() * 1e6 / f64::from(COUNT);
+    let bytes = resident()?.saturating_sub(before) / u64::from(COUNT);
+    anyhow::ensure!(pool.statistics().idle == COUNT as usize, "not all are kept");
+    report.row(
+        &format!("{COUNT} idle agents in the pool, besides their history"),
+        &format!("{bytes} bytes each"),
+        &format!("{} each to take in", time(each)),
+        "–".to_owned(),
+        "≤ 16 KiB each",
+    );
     Ok(())
 }
 

@@ -106,6 +106,7 @@ fn what_happens_in_an_agent_that_was_asked_is_told_as_the_documents_say() {
         let of = |event: &str| lines.iter().filter(|line| line["event"] == event).collect::<Vec<_>>();
         let (starts, ends) = (of("subagent_start"), of("subagent_end"));
         assert_eq!((starts.len(), ends.len()), (1, 1), "{}", ended.stdout);
+        assert_eq!((of("agent_start").len(), of("agent_end").len()), (1, 1), "{}", ended.stdout);
         assert_eq!((&starts[0]["task"], &ends[0]["success"]), (&ends[0]["task"], &Value::Bool(true)));
         assert_eq!(starts[0]["cut"].as_array().unwrap().len(), 1);
         assert!(of("subagent_progress").iter().any(|line| line["of"]["event"] == "run_started"));

@@ -8,7 +8,7 @@ use std::{
 
 use palisade_agent::{Event, Watcher};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{conversation::Conversation, interrupts::Interrupts, render::Terminal, sessions::Ids};
 
@@ -59,13 +59,30 @@ impl EventLines {
 impl Watcher for EventLines {
     fn watch(&self, event: Event) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let print = || {
+            self.terminal.json_line(&Versioned { v: VERSION, event: &event })?;
+            alias(&event).map_or(Ok(()), |line| self.terminal.json_line(&line))
+        };
         if failed.is_none()
-            && let Err(error) = self.terminal.json_line(&Versioned { v: VERSION, event: &event })
+            && let Err(error) = print()
         {
             // Nobody reads any more, so nobody wants the rest.
             self.interrupts.stop();
             *failed = Some(error);
         }
+    }
+}
+
+/// The names that other programs have for the beginning and the end of an agent that was asked.
+fn alias(event: &Event) -> Option<Value> {
+    match event {
+        Event::SubagentStarted { task, agent, call, .. } => {
+            Some(json!({ "v": VERSION, "event": "agent_start", "task": task, "agent": agent, "call": call }))
+        }
+        Event::SubagentEnded { task, agent, success, .. } => {
+            Some(json!({ "v": VERSION, "event": "agent_end", "task": task, "agent": agent, "success": success }))
+        }
+        _ => None,
     }
 }
 
@@ -152,8 +169,11 @@ mod tests {
     fn every_event_is_what_the_schema_in_the_docs_says() {
         let schema: serde_json::Value = serde_json::from_str(include_str!("../../../docs/events.schema.json")).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
-        for event in samples() {
+        let lines = samples().into_iter().flat_map(|event| {
             let line = serde_json::to_value(Versioned { v: VERSION, event: &event }).unwrap();
+            [Some(line), alias(&event)].into_iter().flatten()
+        });
+        for line in lines {
             let faults: Vec<String> = validator.iter_errors(&line).map(|error| error.to_string()).collect();
             assert!(faults.is_empty(), "{line}: {faults:?}");
         }
