@@ -1,0 +1,1 @@
+//! A bash interpreter and its commands, as one component.
