@@ -48,7 +48,7 @@ fn a_program_that_nobody_allowed_does_not_run() {
     assert!(!ended.stdout.contains("Hi there."), "{}", ended.stdout);
 }
 
-/// O3: allowed is what its user asks for, not what a repository asks for.
+/// O3, X12: allowed is what its user asks for, not what a repository asks for.
 #[test]
 fn a_repository_does_not_have_a_program_started_that_is_allowed() {
     let world = World::new();

@@ -91,7 +91,7 @@ fn a_handle_that_was_not_given_ends_only_the_guest() {
     before.returns(64 << 20);
 }
 
-/// API-05
+/// API-05, X2, V2
 #[test]
 fn what_is_not_granted_is_not_there() {
     let world = World::new().granting(&[]);
@@ -176,7 +176,7 @@ fn importing(import: &str) -> Handmade {
     Handmade { around: format!(r#"(import "{import}" (instance (export "something" (func))))"#), ..Handmade::default() }
 }
 
-/// API-06
+/// API-06, X8
 #[test]
 fn a_cancelled_call_ends_and_the_next_gets_its_own_result() {
     let world = World::new();

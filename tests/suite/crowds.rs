@@ -87,7 +87,7 @@ fn ten_thousand_calls_given_up_half_way_leave_nothing_behind() {
     world.works_afterwards();
 }
 
-/// RES-13, RES-15: the rule that a store is dropped after every end.
+/// RES-13, RES-15, X9: the rule that a store is dropped after every end.
 #[test]
 fn a_thousand_traps_in_a_row_leak_nothing() {
     let world = World::with_engine(SMALL);

@@ -46,7 +46,7 @@ fn changes(at: &str) -> Vec<Value> {
     steps
 }
 
-/// FS-07
+/// FS-07, X4
 #[test]
 fn a_read_only_folder_does_not_change() {
     let world = World::new().reading();

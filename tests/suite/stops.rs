@@ -22,7 +22,7 @@ fn handmade(world: &World, handmade: &Handmade) -> Result<String, Failure> {
     world.call_component(&handmade.load(world.engine()).unwrap()).outcome
 }
 
-/// RES-01
+/// RES-01, X8
 #[test]
 fn an_endless_loop_is_ended_at_the_deadline() {
     let world = World::new().in_a_hurry();
@@ -86,7 +86,7 @@ fn an_endless_description_is_ended() {
     world.works_afterwards();
 }
 
-/// RES-01: others are served while a guest spins.
+/// RES-01, X9: others are served while a guest spins.
 #[test]
 fn others_work_while_a_guest_spins() {
     let world = World::new().limits(|limits| limits.call_time = Duration::from_secs(2));

@@ -55,7 +55,7 @@ mod tests {
         assert_ne!(of_plugin("a", "b-c").base_key(), of_plugin("a-b", "c").base_key());
     }
 
-    /// E20, H2, H3, H4, H5, H6, U5, DF-3
+    /// E20, H2, H3, H4, H5, H6, U5, DF-3, R4
     #[test]
     fn another_prompt_or_another_tool_is_another_key() {
         let agent = Agent::new("a", "").with_prompt("Do it.");

@@ -101,6 +101,7 @@ impl LinkProbe {
 mod tests {
     use super::*;
 
+    /// X1
     #[test]
     fn every_core_tool_declares_only_capabilities_of_the_host() {
         for tool in BuiltIn::all() {

@@ -108,8 +108,14 @@ pub(crate) fn open_beneath(
 ) -> Result<OwnedFd, rustix::io::Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     let path = if path.is_empty() { "." } else { path };
-    rustix::fs::openat2(directory, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
+    let open = || rustix::fs::openat2(&directory, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve);
+    // The kernel gives up on a path with `..` when anything on the machine is renamed meanwhile.
+    let last = |opened: &Result<_, _>| !matches!(opened, Err(rustix::io::Errno::AGAIN));
+    std::iter::repeat_with(open).take(MAX_TRIES).find(last).unwrap_or(Err(rustix::io::Errno::AGAIN))
 }
+
+/// Somebody who renames without pause is told to stop by the answer, not served for ever.
+const MAX_TRIES: usize = 128;
 
 /// Where an open directory lies below the workspace, with every link resolved. The kernel answers,
 /// so nobody can change the answer by renaming things on the way.

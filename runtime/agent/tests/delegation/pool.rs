@@ -56,7 +56,7 @@ async fn an_agent_at_work_is_not_given_another_task() {
     assert!([id(&first), id(&second)].contains(&id(&third)));
 }
 
-/// H2, H4, H6, H8, H21, DF-3, DF-4: another prompt, another agent.
+/// H2, H4, H6, H8, H21, DF-3, DF-4, X7: another prompt, another agent.
 #[tokio::test]
 async fn an_agent_whose_definition_changed_is_another_one() {
     let stage = Stage::usual().await;
@@ -95,7 +95,7 @@ async fn sessions_are_not_shared_between_those_who_ask() {
     assert_eq!(other.ask("task", json!({ "prompt": "two" })).await["result"], "two");
 }
 
-/// DEL-10: an agent that is asked again by one with less has less, and never gets back what it had not.
+/// DEL-10, X7: an agent that is asked again by one with less has less, and never gets back what it had not.
 #[tokio::test]
 async fn rights_are_worked_out_anew_for_every_task() {
     let stage = Stage::usual().await;

@@ -108,7 +108,7 @@ async fn hidden_agents_can_be_asked_and_those_that_are_not_visible_cannot() {
     assert_eq!(all, json!({ "agents": [{ "agentId": "quiet", "displayName": "quiet", "description": "" }] }));
 }
 
-/// I5, K8, K9
+/// I5, K8, K9, T7
 #[tokio::test]
 async fn the_tool_says_which_agents_there_are() {
     let stage = Stage::usual().await;
@@ -172,7 +172,7 @@ async fn a_request_lowers_limits_and_never_raises_them() {
     assert!(shown["error"].as_str().unwrap().contains("The timeout was 1 seconds"), "{shown}");
 }
 
-/// I16: one that says nothing of its time has the usual.
+/// I16, R1, R9: one that says nothing of its time has the usual.
 #[tokio::test]
 async fn an_agent_without_a_timeout_has_the_usual_one() {
     let limits = DelegationLimits { time: Duration::from_secs(1), ..DelegationLimits::default() };

@@ -91,7 +91,7 @@ fn explore_and_plan_have_one_key_from_run_to_run() {
     }
 }
 
-/// E19, X3
+/// E19, X3, X2
 #[test]
 fn the_toolbox_and_the_linker_hold_what_was_worked_out_and_nothing_else() {
     let engine = Engine::start(Settings::ONE_AGENT).unwrap();

@@ -140,7 +140,7 @@ fn a_route_has_what_is_known_and_what_was_said() {
     assert_eq!((compatible.base_url.as_str(), compatible.key), ("http://127.0.0.1:9/v1", None));
 }
 
-/// O3
+/// O3, X12
 #[test]
 fn programs_outside_of_the_sandbox_are_there_only_if_they_were_allowed() {
     let mut directory = directory(None);

@@ -88,7 +88,7 @@ fn the_configuration_of_four_agents_loads() {
     assert_eq!(general.agent.scope.names.allow, None);
 }
 
-/// B33
+/// B33, W10
 #[test]
 fn model_temperature_and_tokens_may_be_configured() {
     let text = r#"{ "agents": [{ "agentId": "a", "model": "openai:gpt-4o", "temperature": 0, "maxTokens": 100 }] }"#;

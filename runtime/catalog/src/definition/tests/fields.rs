@@ -39,7 +39,7 @@ fn a_model_that_cannot_be_read_falls_back_with_a_warning() {
     }
 }
 
-/// B11
+/// B11, R5
 #[test]
 fn a_temperature_is_from_0_to_1() {
     for (text, expected) in [("0", 0.0), ("0.2", 0.2), ("1", 1.0), ("1.0", 1.0)] {
@@ -52,7 +52,7 @@ fn a_temperature_is_from_0_to_1() {
     }
 }
 
-/// B12
+/// B12, R5
 #[test]
 fn reasoning_effort_has_four_steps_and_those_of_others_are_read() {
     let read = |fields: &str| noted(fields).agent.reasoning_effort;

@@ -60,7 +60,7 @@ fn the_database_agent_loads_with_all_its_fields() {
     assert_eq!(agent.origin, Origin::file(Layer::User, "a.md"));
 }
 
-/// A17, A31, B6, B14, B28
+/// A17, A31, B6, B14, B28, R1
 #[test]
 fn the_code_reviewer_loads_with_comments_behind_its_fields() {
     let Parsed { agent, warnings } = markdown(CODE_REVIEWER).unwrap();

@@ -31,7 +31,7 @@ fn an_unchanged_file_is_not_opened_again() {
     assert_eq!((first.problems(), first.warnings()), (second.problems(), second.warnings()));
 }
 
-/// C20, C21, C22, CF-12
+/// C20, C21, C22, CF-12, W9
 #[test]
 fn an_edited_file_counts_at_once() {
     let stage = Stage::new();
