@@ -43,6 +43,7 @@ impl<'a> Call<'a> {
                 Some(command) => Script::read(command),
                 None => Err(Unreadable("has no text in `command`".to_owned())),
             }),
+            "exec" => Subject::Shell(Script::read(&words(input))),
             "web_fetch" => Subject::Host(input.get("url").and_then(Value::as_str).and_then(host_of)),
             "task" | "agents_message" => Subject::Names(agents(input)),
             "parallel_task" => Subject::Names(agents_of_each(input)),
@@ -77,6 +78,15 @@ impl<'a> Call<'a> {
     pub(crate) fn text(&self) -> String {
         self.input.to_string()
     }
+}
+
+/// A program and its arguments as a shell would be told them, each word in quotes: there is no shell
+/// in between, but what `sh -c` or `env` is given to run is looked at all the same.
+fn words(input: &Value) -> String {
+    let program = input.get("program").and_then(Value::as_str).unwrap_or_default();
+    let arguments = input.get("arguments").and_then(Value::as_array).into_iter().flatten();
+    let words = [program].into_iter().chain(arguments.map(|word| word.as_str().unwrap_or_default()));
+    words.map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect::<Vec<_>>().join(" ")
 }
 
 /// The paths that a call names; the workspace if it names none.

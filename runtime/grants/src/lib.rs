@@ -34,7 +34,7 @@ pub use call::Call;
 pub use candidate::{Binding, Candidate, Identity, ToolSource};
 pub use capability::{Capability, UnknownCapability};
 pub use command::CommandPattern;
-pub use commands::{Command, CommandsGrant};
+pub use commands::{Command, CommandsGrant, PermittedCommand};
 pub use denial::Denial;
 pub use domain::{BadDomain, DomainPattern};
 pub use files::{Access, FilesGrant, PermittedWrite};

@@ -33,6 +33,10 @@ impl Rule {
         if self.matches_tool(call.tool()) {
             return self.own_objection(call);
         }
+        // What must not be run by a shell must not be run without one either.
+        if call.tool() == "exec" && self.matches_tool("bash") {
+            return self.own_objection(call);
+        }
         // An agent that must not be asked must not be asked in another way either.
         if self.tool() == "task" && matches!(self.specifier(), Some(Specifier::Name(_))) {
             return DELEGATION.contains(&call.tool()).then(|| self.own_objection(call)).flatten();

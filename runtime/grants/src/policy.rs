@@ -184,7 +184,8 @@ impl Rule {
     /// Whether no call of a tool escapes the rule, in a deny or ask list.
     fn covers_tool(&self, tool: &str) -> bool {
         let neighbour = matches!(self.specifier(), Some(Specifier::Path(_))) && self.is_neighbour(tool);
-        self.covers_all_arguments() && (self.matches_canonical(tool) || neighbour)
+        let shell = tool == "exec" && self.matches_canonical("bash");
+        self.covers_all_arguments() && (self.matches_canonical(tool) || neighbour || shell)
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Rule {
 /// What stands between the parentheses, read as the tool reads its arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Specifier {
-    /// `Bash(…)`: shell commands.
+    /// `Bash(…)`, `Exec(…)`: commands.
     Command(CommandPattern),
     /// `Read(…)`, `Edit(…)` and the other tools for files: paths.
     Path(PathPattern),
@@ -178,7 +178,7 @@ impl Specifier {
         // What `parts` let through is neither empty nor too long for a pattern.
         let pattern = |text: &str| Pattern::parse(text).map_err(|_| BadRule::Nothing(rule.to_owned()));
         Ok(match tool {
-            "bash" => Self::Command(CommandPattern::new(inside)),
+            "bash" | "exec" => Self::Command(CommandPattern::new(inside)),
             "web_fetch" => {
                 let domain = inside.strip_prefix("domain:").unwrap_or(inside);
                 Self::Domain(DomainPattern::parse(domain).map_err(|error| BadRule::Domain(rule.to_owned(), error))?)

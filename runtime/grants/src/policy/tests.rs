@@ -39,6 +39,30 @@ fn both_ways_to_write_a_rule_mix_and_round_trip() {
     assert!(serde_json::from_value::<Policy>(json!({ "allows": ["read"] })).is_err());
 }
 
+/// CF-20, X11. A program that is run without a shell is no way around the rules about one.
+#[test]
+fn rules_about_commands_hold_for_programs_that_are_run_without_a_shell() {
+    let run = |policy: &Policy, words: &[&str]| {
+        decide(policy, "exec", json!({ "program": words[0], "arguments": &words[1..] }))
+    };
+    let some = policy(json!({ "allow": ["Exec(cargo test:*)", "Exec(git diff)"], "deny": ["Bash(rm:*)"] }));
+    assert_eq!(run(&some, &["cargo", "test", "-q", "a b"]), Decision::Allow);
+    assert_eq!(run(&some, &["git", "diff"]), Decision::Allow);
+    for denied in [&["cargo", "build"][..], &["git", "diff", "x"], &["cargo test"], &["cargo", "tests"], &["cargo"]] {
+        assert_eq!(run(&some, denied), Decision::Deny, "{denied:?}");
+    }
+    let all = policy(json!({ "allow": ["exec"], "deny": ["Bash(rm:*)"] }));
+    assert_eq!(run(&all, &["ls", "; rm x"]), Decision::Allow);
+    for denied in [&["rm", "x"][..], &["sh", "-c", "ls; rm x"], &["env", "rm", "x"], &["/bin/rm", "x"]] {
+        assert_eq!(run(&all, denied), Decision::Deny, "{denied:?}");
+    }
+    // Allowing a shell allows no native program; denying it denies them.
+    assert_eq!(run(&policy(json!({ "allow": ["Bash"] })), &["ls"]), Decision::Deny);
+    let denied = policy(json!({ "allow": ["exec"], "deny": ["Bash"] }));
+    assert_eq!(run(&denied, &["ls"]), Decision::Deny);
+    assert_eq!(denied.possible("exec").decision, Decision::Deny);
+}
+
 /// F9
 /// CF-33
 #[test]

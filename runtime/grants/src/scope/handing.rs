@@ -38,7 +38,9 @@ impl ToolScope {
         }
         let files = files.hiding(self.asked_about(&READING)).freezing(self.asked_about(&WRITING));
         let http = self.handed_spans(&grants.http, &needing(&[Capability::Http]), "web_fetch", host);
-        let commands = self.handed_spans(&grants.commands, &needing(&[Capability::Exec]), "bash", command);
+        let running = needing(&[Capability::Exec]);
+        let commands = self.handed_spans(&grants.commands, &running, "bash", command);
+        let commands = self.handed_spans(&commands, &running, "exec", command);
         Grants { files, http, commands, ..grants.clone() }
     }
 
