@@ -8,7 +8,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::{
     Limits,
-    capabilities::{preopens::Files, progress::Progress, storage::StorageSpace, trail::Trail},
+    capabilities::{preopens::Files, process::Native, progress::Progress, storage::StorageSpace, trail::Trail},
     meter::Meter,
     output::Sink,
     sandbox::Call,
@@ -23,6 +23,10 @@ pub(crate) struct Host {
     pub(crate) files: Files,
     pub(crate) trail: Trail,
     pub(crate) storage: Option<StorageSpace>,
+    /// The native programs that may be run.
+    pub(crate) native: Option<Native>,
+    /// Bytes of each stream that is kept of a native program.
+    pub(crate) output: usize,
     pub(crate) progress: Option<Arc<dyn Progress>>,
     /// The tools of the agent that this guest works for.
     pub(crate) tools: Tools,

@@ -17,6 +17,7 @@ mod limits;
 mod meter;
 mod needs;
 mod output;
+mod process;
 mod sandbox;
 mod scope;
 mod scratch;
@@ -27,6 +28,7 @@ mod capabilities {
     pub(crate) mod confine;
     pub(crate) mod files;
     pub(crate) mod preopens;
+    pub(crate) mod process;
     pub(crate) mod progress;
     pub(crate) mod storage;
     pub(crate) mod toolbox;
@@ -36,6 +38,7 @@ mod capabilities {
 
 pub use artifact::{Artifact, ArtifactError, digest, precompile};
 pub use cache::{ArtifactCache, CacheError};
+pub use capabilities::process::ProgramCall;
 pub use capabilities::progress::Progress;
 pub use capabilities::storage::{Storage, StorageError};
 pub use compiler::{CompileError, Compiler, compile_worker};
@@ -45,6 +48,7 @@ pub use failure::{Blame, Failure};
 pub use limits::Limits;
 pub use needs::{Import, Needs, NeedsError};
 pub use output::Captured;
+pub use process::{Programs, Walls, confine_worker};
 pub use sandbox::{Call, Cost, Report};
 pub use scope::{Bounds, Gate, LinkRefusal, Scope};
 pub use workspace::{Workspace, WorkspaceError};

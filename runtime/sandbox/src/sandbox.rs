@@ -89,11 +89,16 @@ impl Call {
         }
     }
 
+    /// Stops the call when this is dropped.
+    pub(crate) fn ended_when_dropped(&self) -> impl Drop + use<> {
+        CancelOnDrop(self.clone())
+    }
+
     pub(crate) fn progress(&self) -> Option<Arc<dyn Progress>> {
         self.progress.clone()
     }
 
-    fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.as_ref().is_some_and(|cancel| cancel.requested.load(Ordering::Acquire))
     }
 

@@ -10,11 +10,13 @@ use palisade_grants::{Capability, Denial, Grants};
 use wasmtime::component::{Linker, ResourceTable};
 
 use crate::{
-    Compiled, Description, Engine, Failure, Limits, Storage, Workspace, WorkspaceError,
+    Compiled, Description, Engine, Failure, Limits, ProgramCall, Programs, Storage, Workspace, WorkspaceError,
     bindings::{ToolPre, exports},
     capabilities::{
         base, files,
         preopens::{Files, Preopens},
+        process,
+        process::Native,
         progress, storage,
         storage::StorageSpace,
         toolbox,
@@ -35,6 +37,7 @@ pub struct Scope {
     limits: Limits,
     preopens: Preopens,
     storage: Option<Arc<dyn Storage>>,
+    programs: Option<Arc<Programs>>,
     tools: Tools,
 }
 
@@ -43,6 +46,7 @@ pub struct Scope {
 pub(crate) struct Shape {
     files: bool,
     storage: bool,
+    process: bool,
     toolbox: BTreeSet<String>,
 }
 
@@ -57,6 +61,7 @@ pub(crate) struct LinkedTool {
     preopens: Preopens,
     grants: Grants,
     storage: Option<StorageSpace>,
+    native: Option<Native>,
     /// Asked before another tool calls this one.
     pub(crate) gate: Option<Gate>,
 }
@@ -100,14 +105,28 @@ impl Scope {
         storage: Option<Arc<dyn Storage>>,
     ) -> Result<Self, WorkspaceError> {
         let preopens = Preopens::open(workspace, &grants.files)?;
-        Ok(Self { engine: engine.clone(), grants, limits, preopens, storage, tools: Tools::default() })
+        Ok(Self { engine: engine.clone(), grants, limits, preopens, storage, programs: None, tools: Tools::default() })
+    }
+
+    /// The same with what an operator lets native programs have. Without it none is run, whatever is granted.
+    #[must_use]
+    pub fn with_programs(self, programs: Arc<Programs>) -> Self {
+        Self { programs: Some(programs), ..self }
     }
 
     /// A scope that lends nothing but links everything, for asking a tool what it is.
     pub(crate) fn for_describing(engine: &Engine, limits: Limits) -> Self {
         let preopens = Preopens::none();
         let grants = Grants::default();
-        Self { engine: engine.clone(), grants, limits, preopens, storage: None, tools: Tools::default() }
+        Self {
+            engine: engine.clone(),
+            grants,
+            limits,
+            preopens,
+            storage: None,
+            programs: None,
+            tools: Tools::default(),
+        }
     }
 
     /// What the agent may do.
@@ -148,13 +167,19 @@ impl Scope {
             space: space.into(),
             grant,
         });
+        let native = self.programs.clone().filter(|_| !grants.commands.is_empty()).map(|programs| Native {
+            programs,
+            commands: grants.commands.clone(),
+            env: grants.env.clone(),
+        });
         let linked = LinkedTool {
             pre,
-            limits: self.limits,
+            limits: self.limits_with(native.as_ref()),
             engine: self.engine.clone(),
             preopens: self.preopens.narrow(&grants.files),
             grants,
             storage,
+            native,
             gate: bounds.gate,
         };
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
@@ -188,6 +213,20 @@ impl Scope {
         }
     }
 
+    /// Runs a native program that is a tool of its own, with no more than these of the agent's grants. Dropping
+    /// the future ends it.
+    pub async fn run_program(&self, program: ProgramCall, bounds: &Grants, call: Call) -> Report {
+        let grants = self.grants.narrow(bounds);
+        let Some(programs) = self.programs.clone().filter(|_| !grants.commands.is_empty()) else {
+            let denial = not_granted(&program.program, &[Capability::Exec], None);
+            return Report::failed(Failure::Denied(denial));
+        };
+        let native = Native { programs, commands: grants.commands, env: grants.env };
+        let limits = self.limits_with(Some(&native));
+        let files = Files::new(&self.preopens.narrow(&grants.files), &limits);
+        process::run_elsewhere(&self.engine, native, files, limits, program, call).await
+    }
+
     /// Makes a guest and keeps it without calling it, to measure what it costs.
     #[doc(hidden)]
     pub fn hold(&self, tool: &str) -> Result<sandbox::Held, Failure> {
@@ -200,6 +239,7 @@ impl Scope {
         let shape = Shape {
             files: needs.asks(Capability::FsRead),
             storage: needs.asks(Capability::Storage),
+            process: needs.asks(Capability::Exec),
             toolbox: needs.toolbox.clone(),
         };
         let linked = LinkedTool {
@@ -209,6 +249,7 @@ impl Scope {
             preopens: self.preopens.clone(),
             grants: Grants::default(),
             storage: None,
+            native: None,
             gate: None,
         };
         sandbox::describe_here(&linked, &self.tools, call)
@@ -232,8 +273,20 @@ impl Scope {
         Ok(Shape {
             files: !grants.files.is_empty(),
             storage: grants.storage.is_some(),
+            process: !grants.commands.is_empty(),
             toolbox: tool.needs().toolbox.clone(),
         })
+    }
+
+    /// Native programs take longer than guests. An agent that is held to less than the standard stays so.
+    fn limits_with(&self, native: Option<&Native>) -> Limits {
+        let own = self.limits.call_time;
+        match native {
+            Some(native) if own >= Limits::STANDARD.call_time => {
+                Limits { call_time: own.max(native.programs.time + process::MARGIN), ..self.limits }
+            }
+            _ => self.limits,
+        }
     }
 
     fn link(&self, tool: &Compiled, shape: Shape) -> Result<ToolPre<Host>, Failure> {
@@ -262,6 +315,8 @@ impl LinkedTool {
             files,
             trail: Trail::default(),
             storage: self.storage.clone(),
+            native: self.native.clone(),
+            output: self.limits.output,
             progress: call.progress(),
             tools: Arc::clone(tools),
             depth,
@@ -294,6 +349,9 @@ fn linker(engine: &Engine, shape: &Shape) -> wasmtime::Result<Linker<Host>> {
     if shape.storage {
         storage::link(&mut linker)?;
     }
+    if shape.process {
+        process::link(&mut linker)?;
+    }
     for tool in &shape.toolbox {
         toolbox::link(&mut linker, tool)?;
     }
@@ -310,7 +368,10 @@ fn not_granted(import: &str, capabilities: &[Capability], missing_tool: Option<&
         (Capability::Storage, _) => {
             "`grants: { storage: { bytes: 1048576 } }` in the agent's definition would allow it".to_owned()
         }
-        (Capability::Http | Capability::Exec | Capability::Agents | Capability::Env | Capability::Secrets, _) => {
+        (Capability::Exec, _) => "`[exec] allow = [\"cargo test:*\"]` in the operator's or the user's configuration, \
+                                  and `commands` where a definition has grants, would allow it"
+            .to_owned(),
+        (Capability::Http | Capability::Agents | Capability::Env | Capability::Secrets, _) => {
             format!("no agent can be granted `{capability}` in this version")
         }
         (Capability::Tools | Capability::Progress, _) => "declare `tools` in the tool's description".to_owned(),

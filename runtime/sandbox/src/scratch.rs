@@ -16,7 +16,10 @@ use std::{
     ffi::{CStr, CString},
     fs::{File, Permissions},
     io, mem,
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    os::{
+        fd::AsRawFd as _,
+        unix::fs::{MetadataExt as _, PermissionsExt as _},
+    },
     path::Path,
     sync::{Arc, OnceLock},
 };
@@ -113,7 +116,7 @@ impl Drop for Folder {
 
 /// Removes what is in a directory. A guest's tree can be deeper than a stack or a process's open
 /// files allow, so there is one open directory, which goes down by names and up by `..`.
-fn empty(top: &File) -> io::Result<()> {
+pub(crate) fn empty(top: &File) -> io::Result<()> {
     let mut here = top.try_clone()?;
     let mut left = names(&here)?;
     let mut above = Vec::new();
@@ -153,7 +156,14 @@ fn remove(directory: &File, name: &CStr) -> bool {
 
 fn open(directory: &File, name: &CStr) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(rustix::fs::openat(directory, name, flags, Mode::empty())?.into())
+    let open = || rustix::fs::openat(directory, name, flags, Mode::empty());
+    // A native program can close its own directories to everybody.
+    let opened = open().or_else(|_| {
+        let found = rustix::fs::openat(directory, name, flags | OFlags::PATH, Mode::empty())?;
+        rustix::fs::chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), Mode::RWXU)?;
+        open()
+    });
+    Ok(opened?.into())
 }
 
 fn identity(directory: &File) -> io::Result<(u64, u64)> {

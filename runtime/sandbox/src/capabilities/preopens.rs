@@ -164,6 +164,12 @@ impl Files {
         self.preopens.workspace.iter().chain(&self.scratch)
     }
 
+    /// The workspace itself and what may be done in it, if anything may.
+    pub(crate) fn workspace(&self) -> Option<(&File, &FilesGrant)> {
+        let area = self.preopens.workspace.as_ref().filter(|area| !area.grant.is_empty())?;
+        Some((&area.root, &area.grant))
+    }
+
     /// What may be done in the workspace.
     pub(crate) fn grant(&self) -> Option<&FilesGrant> {
         Some(&self.preopens.workspace.as_ref()?.grant)

@@ -1,0 +1,69 @@
+//! The system calls that have no safe wrapper here. Each is one call with nothing around it.
+#![expect(unsafe_code, reason = "these calls have no safe wrapper; the process that makes them has one thread")]
+
+use std::{ffi::CStr, io, ptr};
+
+use rustix::process::Pid;
+
+/// One process becomes two; the parent is told the child. Only for a process with one thread.
+pub(super) fn fork() -> io::Result<Option<Pid>> {
+    // SAFETY: the worker has one thread, so the child's memory is whole and no lock is held by others.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Pid::from_raw(pid)),
+    }
+}
+
+/// Ends this process at once, without running anything that was registered for the end.
+pub(super) fn end(code: i32) -> ! {
+    // SAFETY: it takes a number and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Has every descriptor but the standard ones closed when a program is executed.
+pub(super) fn close_others_on_exec() -> io::Result<()> {
+    // SAFETY: it takes numbers; descriptors that are marked stay open in this process.
+    done(unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) })
+}
+
+/// The newest version of Landlock's interface that the kernel has; 0 if none.
+pub(super) fn landlock_version() -> u32 {
+    const VERSION: u32 = 1;
+    // SAFETY: with this flag the kernel reads no memory: there are no attributes, and their size is zero.
+    let level =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<libc::c_void>(), 0_usize, VERSION) };
+    u32::try_from(level).unwrap_or(0)
+}
+
+/// Mounts what is at `source`, or a new file system of a kind, at `target`.
+pub(super) fn mount(source: &CStr, target: &CStr, kind: Option<&CStr>, flags: libc::c_ulong) -> io::Result<()> {
+    let kind = kind.map_or(ptr::null(), CStr::as_ptr);
+    // SAFETY: the texts end with zero and outlive the call; there is no data.
+    done(unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind, flags, ptr::null()) }.into())
+}
+
+/// Makes the mount at a path, and with `below` all mounts below it, read-only or writable.
+pub(super) fn set_read_only(target: &CStr, read_only: bool, below: bool) -> io::Result<()> {
+    let mut attributes = libc::mount_attr { attr_set: 0, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    if read_only {
+        attributes.attr_set = libc::MOUNT_ATTR_RDONLY;
+    } else {
+        attributes.attr_clr = libc::MOUNT_ATTR_RDONLY;
+    }
+    let flags = if below { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path ends with zero, the attributes are whole and their size is given.
+    done(unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            target.as_ptr(),
+            flags,
+            &raw mut attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    })
+}
+
+fn done(result: libc::c_long) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
