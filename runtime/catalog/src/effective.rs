@@ -6,15 +6,15 @@
 mod cut;
 mod handing;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use palisade_agent::{Agent, Budget, CallLimits, Ceiling, Exposure, PermissionMode};
 use palisade_grants::{
     Access, Candidate, Capability, DELEGATION, Excluded, Grants, NamesGrant, Resolution, Surroundings, ToolSource,
 };
-use palisade_sandbox::Limits;
+use palisade_sandbox::{Limits, Programs};
 
-use crate::{BuiltIn, Registry};
+use crate::{BuiltIn, Registry, plugin_tools::NativeCommand};
 
 /// What an agent may do.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +31,8 @@ pub struct Effective {
     pub limits: Limits,
     /// What one run may use up.
     pub budget: Budget,
+    /// What native programs find, if any are allowed.
+    pub programs: Option<Arc<Programs>>,
     /// What its author should know.
     pub warnings: Vec<String>,
     /// What its definition would allow and whoever asks it does not, each with what would allow it.
@@ -56,6 +58,8 @@ pub struct EffectiveTool {
     pub grants: Grants,
     /// Why it cannot be called, although it is in scope.
     pub unavailable: Option<String>,
+    /// The native program that it is.
+    pub command: Option<NativeCommand>,
 }
 
 /// A tool that is there to be had.
@@ -65,6 +69,14 @@ pub struct Available {
     pub candidate: Candidate,
     /// Why it cannot be called.
     pub unavailable: Option<String>,
+    /// The native program that it is.
+    pub command: Option<NativeCommand>,
+}
+
+impl Available {
+    pub(crate) fn new(candidate: Candidate) -> Self {
+        Self { candidate, unavailable: None, command: None }
+    }
 }
 
 /// The tools there are: those of this program, the ones with which agents are asked, then those of the
@@ -73,11 +85,11 @@ pub fn available(registry: &Registry) -> Vec<Available> {
     let core = BuiltIn::all().map(|tool| {
         let capabilities = tool.description().capabilities;
         let capabilities = capabilities.into_iter().map(|capability| capability.name().to_owned());
-        Available { candidate: Candidate::new(tool.name, capabilities, ToolSource::Core), unavailable: None }
+        Available::new(Candidate::new(tool.name, capabilities, ToolSource::Core))
     });
     let asking = DELEGATION.map(|name| {
         let capabilities = [Capability::Agents.name().to_owned()];
-        Available { candidate: Candidate::new(name, capabilities, ToolSource::Core), unavailable: None }
+        Available::new(Candidate::new(name, capabilities, ToolSource::Core))
     });
     core.chain(asking).chain(registry.plugins().iter().flat_map(crate::plugin_tools::available)).collect()
 }
@@ -124,17 +136,19 @@ fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: 
             }
             (Some(capability), _) => excluded.push(Excluded {
                 name: candidate.name().to_owned(),
-                reason: format!("it needs `{capability}`, which is not granted"),
+                reason: not_granted(capability),
                 rule: None,
             }),
         }
     }
     warnings.splice(0..0, self::warnings(agent, &candidates, &kept, &own));
     let tool = |candidate: Candidate| {
-        let unavailable = available.iter().find(|tool| tool.candidate == candidate);
-        let unavailable = unavailable.and_then(|tool| tool.unavailable.clone());
+        let found = available.iter().find(|tool| tool.candidate == candidate);
+        let command = found.and_then(|tool| tool.command.clone());
         let grants = agent.scope.narrow_for(candidate.canonical(), &grants).narrow(&Grants::asking(&needs(&candidate)));
-        EffectiveTool { candidate, grants, unavailable }
+        let refused = command.as_ref().and_then(|command| command.refused_by(&grants.commands));
+        let unavailable = found.and_then(|tool| tool.unavailable.clone()).or(refused);
+        EffectiveTool { candidate, grants, unavailable, command }
     };
     Effective {
         tools: kept.into_iter().map(tool).collect(),
@@ -143,6 +157,7 @@ fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: 
         grants,
         limits,
         budget,
+        programs: registry.programs().cloned(),
         warnings,
         cut,
     }
@@ -160,14 +175,17 @@ fn grants(agent: &Agent, tools: &[&Candidate], ceiling: &Grants) -> Grants {
 }
 
 /// The grants of a definition that names none: the workspace, read-only unless one of its tools
-/// writes; the hosts that its rules name; other agents if a tool asks them; nothing else, because nothing
-/// else was asked for.
+/// writes; the hosts that its rules name; other agents if a tool asks them; native programs, as far as they
+/// are allowed, if a tool runs them; nothing else, because nothing else was asked for.
 fn derived(agent: &Agent, tools: &[&Candidate]) -> Grants {
     let writes = tools.iter().any(|tool| needs(tool).contains(&Capability::FsWrite));
     let access = if writes { Access::ReadWrite } else { Access::Read };
     let asks = tools.iter().any(|tool| needs(tool).contains(&Capability::Agents));
     let agents = NamesGrant::from_iter(asks.then(|| "*".parse().ok()).flatten());
-    Grants { http: agent.scope.hosts(), agents, ..Grants::workspace(access) }
+    let runs = tools.iter().any(|tool| needs(tool).contains(&Capability::Exec));
+    let native = if runs { Grants::everything() } else { Grants::default() };
+    let Grants { commands, env, .. } = native;
+    Grants { http: agent.scope.hosts(), agents, commands, env, ..Grants::workspace(access) }
 }
 
 /// The host's capabilities among those that a tool names.
@@ -183,9 +201,27 @@ fn missing(tool: &Candidate, grants: &Grants) -> Option<Capability> {
     if held.contains(&Capability::FsRead) {
         held.insert(Capability::FsWrite);
     }
-    // Whether a native program may run is decided command by command, not here.
-    held.insert(Capability::Exec);
+    // A shell is of use without native programs, and of a plugin's command it is said what would allow it.
+    if tool.canonical() != EXEC {
+        held.insert(Capability::Exec);
+    }
+    // Which variables a program gets is no reason not to run it.
+    held.insert(Capability::Env);
     needs(tool).into_iter().find(|capability| !held.contains(capability))
+}
+
+/// The tool that is nothing without native programs.
+const EXEC: &str = "exec";
+
+fn not_granted(capability: Capability) -> String {
+    let remedy = match capability {
+        Capability::Exec => {
+            "; `[exec] allow = [\"cargo test:*\"]` in the operator's or the user's configuration, and `commands` where \
+             a definition has grants, would allow it"
+        }
+        _ => "",
+    };
+    format!("it needs `{capability}`, which is not granted{remedy}")
 }
 
 /// What each call may use up: what the definition says, where that is less than the standard. What it
@@ -229,11 +265,19 @@ fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants
         );
     }
     if !grants.files.writes() {
-        let writers =
-            tools.iter().filter(|tool| needs(tool).contains(&Capability::FsWrite) && tool.canonical() != "bash");
+        let writers = tools
+            .iter()
+            .filter(|tool| needs(tool).contains(&Capability::FsWrite) && !["bash", EXEC].contains(&tool.canonical()));
         warnings
             .extend(writers.map(|tool| format!("`{}` is in scope, but no folder is granted read-write", tool.name())));
     }
+    // A built-in agent may name what an operator could allow.
+    let commands = agent.grants.iter().filter(|_| !agent.native).flat_map(|own| own.commands.iter());
+    warnings.extend(commands.filter(|command| !grants.commands.covers(command)).map(|command| {
+        format!(
+            "`commands: [\"{command}\"]` is more than `[exec] allow` in the configuration allows, so it is not granted"
+        )
+    }));
     if let Some(own) = &agent.grants
         && own.agents.is_empty()
         && agent.scope.has_allow_list()

@@ -9,7 +9,7 @@ use palisade_sandbox::{
     Bounds, Compiled, Compiler, Engine, Failure, Gate, LinkRefusal, Scope, Workspace, WorkspaceError,
 };
 
-use crate::{BuiltIn, Effective, EffectiveTool, tool::SandboxedTool};
+use crate::{BuiltIn, Effective, EffectiveTool, plugin_tools::NativeTool, tool::SandboxedTool};
 
 /// An agent that can act.
 pub struct Equipped {
@@ -68,12 +68,20 @@ pub fn equip(
     effective: &Effective,
     host: &[Arc<dyn Tool>],
 ) -> Result<Equipped, EquipError> {
-    let scope = Arc::new(Scope::open(engine, workspace, effective.grants.clone(), effective.limits, None)?);
+    let scope = Scope::open(engine, workspace, effective.grants.clone(), effective.limits, None)?;
+    let scope = Arc::new(match &effective.programs {
+        Some(programs) => scope.with_programs(Arc::clone(programs)),
+        None => scope,
+    });
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     let mut left_out = Vec::new();
     let mut built_in: Vec<(&EffectiveTool, &'static BuiltIn)> = Vec::new();
     let mut own: Vec<Arc<dyn Tool>> = Vec::new();
     for tool in &effective.tools {
+        if let (None, Some(command)) = (&tool.unavailable, &tool.command) {
+            own.push(Arc::new(NativeTool::new(tool, command, Arc::clone(&scope))));
+            continue;
+        }
         let hosted = host.iter().find(|hosted| is_hosted(tool, hosted.as_ref()));
         match (&tool.unavailable, BuiltIn::find(tool.candidate.name()), hosted) {
             (None, Some(component), _) => built_in.push((tool, component)),

@@ -26,10 +26,11 @@ mod trust;
 mod visible;
 mod write;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use palisade_agent::{Agent, Layer};
-use palisade_grants::Grants;
+use palisade_grants::{CommandsGrant, Grants, NamesGrant};
+use palisade_sandbox::Programs;
 
 use crate::definition::{ConfigSettings, Notice};
 use found::Found;
@@ -66,6 +67,14 @@ pub struct Registry {
     loaded_from: Option<layers::LoadedFrom>,
     cache: FileCache,
     kept_back: kept_back::KeptBack,
+    native: Native,
+}
+
+/// What the operator and the user allow of native programs: nothing unless somebody says so.
+#[derive(Clone, Debug, Default)]
+struct Native {
+    commands: CommandsGrant,
+    programs: Option<Arc<Programs>>,
 }
 
 /// The definitions of one name, the strongest first. There is always one.
@@ -96,6 +105,7 @@ impl Registry {
             loaded_from: None,
             cache: FileCache::default(),
             kept_back: kept_back::KeptBack::default(),
+            native: Native::default(),
         }
     }
 
@@ -144,15 +154,34 @@ impl Registry {
         &self.warnings
     }
 
+    /// Lets agents be granted native programs: these commands and no others, and this is what they find.
+    /// Only the operator and the user say so; no definition and no project does.
+    pub fn allow_programs(&mut self, commands: CommandsGrant, programs: Programs) {
+        self.native = Native { commands, programs: Some(Arc::new(programs)) };
+    }
+
+    /// What native programs find, if any are allowed.
+    pub fn programs(&self) -> Option<&Arc<Programs>> {
+        self.native.programs.as_ref()
+    }
+
     /// What an agent may touch at most, whatever its definition says: the operator's ceiling, and for
-    /// an agent of the project the one for projects, too; never what decides over agents.
+    /// an agent of the project the one for projects, too; never what decides over agents, and no native
+    /// program or variable that nobody allowed.
     pub fn ceiling_for(&self, agent: &Agent) -> Grants {
         let ceilings = [
             self.settings.ceiling.as_ref(),
             self.settings.project_ceiling.as_ref().filter(|_| agent.origin.layer == Layer::Project),
         ];
         let ceiling = ceilings.into_iter().flatten().fold(Grants::everything(), |all, ceiling| all.narrow(ceiling));
-        Grants { files: self.kept_back.taken_from(ceiling.files), ..ceiling }
+        let variables = self.native.programs.iter().flat_map(|programs| programs.env.keys());
+        let variables: NamesGrant = variables.filter_map(|name| name.parse().ok()).collect();
+        Grants {
+            files: self.kept_back.taken_from(ceiling.files),
+            commands: ceiling.commands.narrow(&self.native.commands),
+            env: ceiling.env.narrow(&variables),
+            ..ceiling
+        }
     }
 
     /// What counts under each name.

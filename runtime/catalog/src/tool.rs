@@ -42,7 +42,7 @@ impl Tool for SandboxedTool {
     }
 }
 
-fn result(report: Report) -> ToolResult {
+pub(crate) fn result(report: Report) -> ToolResult {
     let outcome = match report.outcome {
         Ok(text) => ToolOutcome::Done(text),
         Err(failure) => ToolOutcome::Failed { kind: kind(&failure), text: explained(&failure, &report.denials) },

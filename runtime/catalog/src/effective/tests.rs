@@ -70,6 +70,35 @@ fn verification_and_review_run_commands_and_do_not_write() {
     }
 }
 
+/// X11, CF-15. What an operator does not allow is not there, whatever a definition says.
+#[test]
+fn native_programs_are_off_until_an_operator_allows_them() {
+    let mut registry = Registry::built_in();
+    let mut agent = Agent::new("a", "b");
+    agent.grants = Some(Grants { commands: Grants::everything().commands, ..Grants::workspace(Access::ReadWrite) });
+    let own = effective(&agent, &available(&registry), &registry);
+    assert!(own.grants.commands.is_empty() && !tools(&own).contains(&"exec"));
+    let why = own.excluded.iter().find(|tool| tool.name == "exec").unwrap();
+    assert!(why.reason.contains("[exec] allow"), "{why:?}");
+    assert!(
+        own.warnings.iter().any(|warning| warning.contains("`commands: [\"*\"]` is more than")),
+        "{:?}",
+        own.warnings
+    );
+    let allowed: palisade_grants::CommandsGrant = ["cargo test:*".parse().unwrap()].into_iter().collect();
+    registry.allow_programs(allowed.clone(), Programs::standard("/nowhere".into()));
+    let own = effective(&agent, &available(&registry), &registry);
+    assert_eq!(own.grants.commands, allowed);
+    assert!(tools(&own).contains(&"exec"));
+    // Without grants of its own an agent has what its tools need, and not more than is allowed.
+    let derived = effective(&Agent::new("a", "b"), &available(&registry), &registry);
+    assert_eq!(derived.grants.commands, allowed);
+    let verification = effective(registry.find("verification").unwrap(), &available(&registry), &registry);
+    assert!(tools(&verification).contains(&"exec") && !verification.grants.files.writes());
+    let plan = effective(registry.find("plan").unwrap(), &available(&registry), &registry);
+    assert!(plan.grants.commands.is_empty() && !tools(&plan).contains(&"exec"));
+}
+
 /// F11, P11
 #[test]
 fn no_built_in_agent_delegates() {

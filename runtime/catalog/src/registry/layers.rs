@@ -81,6 +81,7 @@ impl Registry {
         let core: Vec<&str> = core.iter().map(String::as_str).collect();
         let mut fresh = Self::load_with(places, &core, &mut self.cache)?;
         fresh.cache = std::mem::take(&mut self.cache);
+        fresh.native = std::mem::take(&mut self.native);
         fresh.registered = std::mem::take(&mut self.registered);
         fresh.registered.clone().into_iter().for_each(|agent| fresh.insert(Found::new(agent)));
         *self = fresh;

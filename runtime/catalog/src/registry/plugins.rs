@@ -91,6 +91,11 @@ pub(super) fn load(
 }
 
 impl Plugin {
+    /// Where its folder really lies, for a program that is run in it.
+    pub(crate) fn place(&self) -> PathBuf {
+        super::real_path(&self.path)
+    }
+
     /// Opens a file of the plugin, such as a component. The path comes from the manifest: it must be
     /// relative, without `..`, and no link on the way may leave the folder.
     pub fn open(&self, path: &str) -> std::io::Result<File> {

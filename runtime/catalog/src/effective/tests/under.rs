@@ -17,13 +17,22 @@ fn agent(name: &str, fields: &str) -> Agent {
     parse_markdown(text.as_bytes(), &source).unwrap().agent
 }
 
+/// As if an operator allowed every program and two variables.
+fn registry() -> Registry {
+    let mut registry = Registry::built_in();
+    let env = ["B", "C"].map(|name| (name.to_owned(), String::new())).into();
+    let programs = palisade_sandbox::Programs { env, ..palisade_sandbox::Programs::standard("/nowhere".into()) };
+    registry.allow_programs(Grants::everything().commands, programs);
+    registry
+}
+
 fn alone(fields: &str) -> Effective {
-    let registry = Registry::built_in();
+    let registry = registry();
     effective(&agent("coordinator", fields), &available(&registry), &registry)
 }
 
 fn asked(fields: &str, by: &Effective) -> Effective {
-    let registry = Registry::built_in();
+    let registry = registry();
     let under = Under { ceiling: &by.handed_down(), asked_by: &by.agent.name };
     effective_under(&agent("worker", fields), &available(&registry), &registry, under)
 }

@@ -8,7 +8,7 @@ use palisade_agent::{
     Progress, Provider, Quiet, RunLimits, Seat, SessionKey, Store, StoreError, Tool, ToolResult, Toolbox, cancellation,
 };
 use palisade_grants::{Access, Capability, FilesGrant, Grants, Reach, Rule, Span, WorkspacePath};
-use palisade_sandbox::{Description, Engine, Workspace};
+use palisade_sandbox::{Description, Engine, Programs, Workspace};
 use serde_json::Value;
 
 use super::{
@@ -66,6 +66,8 @@ impl<'a> World<'a> {
             fs::write(path, &canary)?;
         }
         let mut registry = Registry::built_in();
+        // As if an operator allowed every program: what is proved is that askers hand down no more than they have.
+        registry.allow_programs(Grants::everything().commands, Programs::standard(PathBuf::new()));
         let mut add = |agent: Agent| registry.register(agent).map_err(|error| ProveError::Control(error.to_string()));
         add(Agent { origin: Origin::default(), ..top.clone() })?;
         add(helper())?;

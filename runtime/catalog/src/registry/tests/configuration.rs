@@ -103,7 +103,8 @@ fn a_ceiling_lowers_what_agents_may_touch() {
     let project = registry.settings().project_ceiling.clone().unwrap();
     assert_eq!(ceiling("theirs"), project.narrow(&Grants::workspace(Access::ReadWrite)));
     assert_ne!(ceiling("theirs"), ceiling("mine"));
-    assert_eq!(Registry::built_in().ceiling_for(&Agent::new("a", "b")), Grants::everything());
+    let open = Grants { commands: Default::default(), env: Default::default(), ..Grants::everything() };
+    assert_eq!(Registry::built_in().ceiling_for(&Agent::new("a", "b")), open, "programs are allowed by name alone");
 }
 
 /// A32, C23
