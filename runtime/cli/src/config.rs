@@ -29,7 +29,7 @@ pub(crate) use layers::{Layer, Origin};
 pub(crate) use schema::schema;
 pub(crate) use setting::Name;
 pub(crate) use store_url::StoreUrl;
-pub(crate) use typed::{Kept, Traces, Typed};
+pub(crate) use typed::{Exec, Kept, Traces, Typed};
 use value::Value;
 
 /// What is in force.

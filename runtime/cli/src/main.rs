@@ -12,6 +12,7 @@ mod database;
 mod ended;
 mod events;
 mod interrupts;
+mod native;
 mod outside;
 mod places;
 mod render;
@@ -25,6 +26,7 @@ mod commands {
     pub(crate) mod compile_worker;
     pub(crate) mod completions;
     pub(crate) mod config;
+    pub(crate) mod confine_worker;
     pub(crate) mod doctor;
     pub(crate) mod explain;
     pub(crate) mod man;
@@ -42,8 +44,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::{
     commands::{
-        agents, chat, compile_worker, completions, config as config_command, doctor, explain, man, models, prove, run,
-        sessions as sessions_command, stats, tools,
+        agents, chat, compile_worker, completions, config as config_command, confine_worker, doctor, explain, man,
+        models, prove, run, sessions as sessions_command, stats, tools,
     },
     render::Terminal,
     settings::Settings,
@@ -102,6 +104,8 @@ enum Command {
     Man(man::Arguments),
     #[command(hide = true)]
     CompileWorker(compile_worker::Arguments),
+    #[command(hide = true)]
+    ConfineWorker(confine_worker::Arguments),
 }
 
 /// How a command ended, if not by an error.
@@ -136,6 +140,10 @@ impl Exit {
 struct WrongUsage(String);
 
 fn main() -> ExitCode {
+    // Before anything else: it becomes another program, and whatever it did before would only cost time.
+    if confine_worker::is_wanted() {
+        return confine_worker::run();
+    }
     // A shell that wants to know what can follow is answered here, and the program ends.
     completions::answer(Arguments::command);
     let command = Arguments::parse().command;
@@ -172,7 +180,7 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Completions(arguments) => completions::run(&arguments, terminal),
         Command::Man(arguments) => man::run(&arguments, Arguments::command(), terminal),
         // `main` has dealt with it.
-        Command::CompileWorker(_) => Ok(Exit::Done),
+        Command::CompileWorker(_) | Command::ConfineWorker(_) => Ok(Exit::Done),
     }
 }
 

@@ -7,6 +7,7 @@ use palisade_catalog::{BuiltIn, Places, Registry};
 
 use crate::{
     config::{Config, Sources},
+    native,
     sessions::Elsewhere,
     settings::Settings,
 };
@@ -54,7 +55,10 @@ impl Lookup {
     /// The agents there are for a workspace.
     pub(crate) fn registry(&self, settings: &Settings, workspace: &Path) -> anyhow::Result<Registry> {
         let core: Vec<&str> = BuiltIn::all().map(|tool| tool.name).collect();
-        Registry::load(&self.places(settings, workspace), &core).context("the agents cannot be loaded")
+        let loaded = Registry::load(&self.places(settings, workspace), &core);
+        let mut registry = loaded.context("the agents cannot be loaded")?;
+        native::allow(&self.config(settings, workspace, &registry).typed.exec, settings, &mut registry);
+        Ok(registry)
     }
 
     /// The configuration for a workspace; `model` of the file with agents counts as the user's.

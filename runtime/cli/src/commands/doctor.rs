@@ -102,7 +102,7 @@ fn print(check: &Check, terminal: &Terminal) -> std::io::Result<()> {
 fn examine(arguments: &Arguments, settings: &Settings) -> Vec<Check> {
     let version =
         format!("palisade {} for {}-{}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, std::env::consts::OS);
-    let mut checks = vec![Check::ok("version", version), kernel::release(), kernel::landlock()];
+    let mut checks = vec![Check::ok("version", version), kernel::release()];
     match start() {
         Ok((engine, check)) => {
             checks.push(check);

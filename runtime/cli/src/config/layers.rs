@@ -7,6 +7,7 @@ use std::fmt;
 use palisade_agent::Budget;
 use palisade_catalog::{Notice, definition::nearest};
 use palisade_model::Offline;
+use palisade_sandbox::Programs;
 
 use super::{
     read::{Found, source_of},
@@ -196,6 +197,9 @@ pub(crate) fn built_in() -> impl Iterator<Item = (Name, Value)> {
         ("budget.steps", Some(Value::Count(u64::from(budget.steps)))),
         ("budget.tokens", budget.tokens.map(Value::Count)),
         ("budget.time", Some(Value::Time(budget.time))),
+        ("exec.network", Some(Value::Flag(Programs::STANDARD_NETWORK))),
+        ("exec.time", Some(Value::Time(Programs::STANDARD_TIME))),
+        ("exec.memory", Some(Value::Size(Programs::STANDARD_MEMORY))),
         ("traces.content", Some(Value::Flag(false))),
     ];
     values.into_iter().filter_map(|(name, value)| Some((Name::parse(name), value?)))

@@ -58,6 +58,11 @@ fn of(setting: &Setting) -> Json {
             "prefixItems": [{ "type": "string", "pattern": "^(/.*|[^/]+)$" }],
             "minItems": 1,
         }),
+        Kind::Commands => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
+        Kind::Folders => json!({ "type": "array", "items": { "type": "string", "pattern": "^(/|~/)" } }),
+        Kind::Variables => {
+            json!({ "type": "array", "items": { "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*(=.*)?$" } })
+        }
         Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Some(words) => json!({ "type": "array", "items": { "enum": words } }),
         Kind::One(words) => json!({ "enum": words }),

@@ -35,6 +35,12 @@ pub(crate) enum Kind {
     Command,
     /// Texts, maybe none.
     Texts,
+    /// Commands that can be granted, maybe none.
+    Commands,
+    /// Folders, absolute or below the home, maybe none.
+    Folders,
+    /// Names of variables, or names with values, maybe none.
+    Variables,
     /// Some of these words.
     Some(&'static [&'static str]),
     /// One of these words.
@@ -118,6 +124,13 @@ pub(crate) static SETTINGS: &[Setting] = &[
     of_owner("outside.*.command", Kind::Text, "the program, if it is not found by its usual name"),
     of_owner("outside.*.args", Kind::Texts, "further arguments for it"),
     of_owner("outside.*.env", Kind::Texts, "variables it gets beside the usual ones, such as the one with its key"),
+    of_owner("exec.allow", Kind::Commands, "native programs that agents may be granted, by their first words"),
+    of_owner("exec.path", Kind::Folders, "folders beside the system's that programs are looked for in"),
+    of_owner("exec.read", Kind::Folders, "further folders that native programs may read"),
+    of_owner("exec.env", Kind::Variables, "variables that native programs may be given, by name or with a value"),
+    of_owner("exec.network", Kind::Flag, "whether native programs may use the network, all of it"),
+    of_owner("exec.time", Kind::Time, "how long a native program may take"),
+    of_owner("exec.memory", Kind::Size, "memory of all processes of a native program together"),
     Setting {
         variable: Some("PALISADE_STORE"),
         ..of_owner("store.url", Kind::Database, "where sessions are kept: a file, a Postgres database, or nowhere")
@@ -226,7 +239,10 @@ mod tests {
     #[test]
     fn what_can_follow_is_known_at_every_depth() {
         let after = |text: &[&str]| parts_after(&text.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>());
-        assert_eq!(after(&[]), ["model", "providers", "models", "budget", "outside", "store", "traces", "locked"]);
+        assert_eq!(
+            after(&[]),
+            ["model", "providers", "models", "budget", "outside", "exec", "store", "traces", "locked"]
+        );
         assert_eq!(after(&["providers"]), ["*"]);
         assert_eq!(after(&["models", "x", "price"]), ["input", "output", "cached", "cache_written"]);
         assert_eq!(after(&["outside"]), ["allow", "*"]);

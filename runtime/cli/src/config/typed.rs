@@ -58,6 +58,20 @@ pub(crate) struct Program {
     pub(crate) env: Vec<String>,
 }
 
+/// What native programs may be run, and what they find.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Exec {
+    /// Commands by their first words; nothing is run without one.
+    pub(crate) allow: Vec<String>,
+    pub(crate) path: Vec<String>,
+    pub(crate) read: Vec<String>,
+    /// Names, or names with values.
+    pub(crate) env: Vec<String>,
+    pub(crate) network: bool,
+    pub(crate) time: Option<Duration>,
+    pub(crate) memory: Option<u64>,
+}
+
 /// Where traces go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Traces {
@@ -84,6 +98,7 @@ pub(crate) struct Typed {
     pub(crate) directory: Directory,
     pub(crate) budget: BudgetDefaults,
     pub(crate) outside: Outside,
+    pub(crate) exec: Exec,
     pub(crate) traces: Option<Traces>,
     pub(crate) kept: Kept,
 }
@@ -105,6 +120,7 @@ impl Typed {
                 }
                 ("budget", _) => typed.set_budget(name, &entry.value),
                 ("outside", _) => typed.set_outside(name, &entry.value),
+                ("exec", _) => typed.set_exec(name, &entry.value),
                 ("store", _) => typed.set_store(&entry.value),
                 ("traces", "endpoint") => endpoint = text(&entry.value),
                 ("traces", _) => content = entry.value == Value::Flag(true),
@@ -141,6 +157,20 @@ impl Typed {
         match value {
             Value::Database(url) => self.kept = Kept::At(url.clone()),
             Value::Texts(words) => self.kept = Kept::Printed(words.clone()),
+            _ => {}
+        }
+    }
+
+    fn set_exec(&mut self, name: &Name, value: &Value) {
+        let exec = &mut self.exec;
+        match (name.part(1), value) {
+            ("allow", Value::Texts(commands)) => exec.allow.clone_from(commands),
+            ("path", Value::Texts(folders)) => exec.path.clone_from(folders),
+            ("read", Value::Texts(folders)) => exec.read.clone_from(folders),
+            ("env", Value::Texts(names)) => exec.env.clone_from(names),
+            ("network", Value::Flag(network)) => exec.network = *network,
+            ("time", Value::Time(time)) => exec.time = Some(*time),
+            ("memory", Value::Size(size)) => exec.memory = Some(*size),
             _ => {}
         }
     }

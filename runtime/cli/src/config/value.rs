@@ -3,6 +3,7 @@
 use std::{fmt, time::Duration};
 
 use palisade_catalog::definition::{read_size, read_time, write_size, write_time};
+use palisade_grants::Command;
 use serde_json::{Value as Json, json};
 use toml::de::DeValue;
 
@@ -35,7 +36,7 @@ impl Value {
                 url => url.map(Self::Database),
             },
             (DeValue::String(text), _) if kind.takes_text() => Self::of_text(text, kind),
-            (DeValue::Array(items), Kind::Command | Kind::Texts | Kind::Some(_)) => {
+            (DeValue::Array(items), kind) if kind.takes_texts() => {
                 let texts: Option<Vec<String>> =
                     items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect();
                 Self::of_texts(texts.ok_or_else(wanted)?, kind)
@@ -63,7 +64,7 @@ impl Value {
                 "false" | "0" => Ok(Self::Flag(false)),
                 _ => Err(kind.wanted()),
             },
-            Kind::Command | Kind::Texts | Kind::Some(_) => Err(kind.wanted()),
+            kind if kind.takes_texts() => Err(kind.wanted()),
             _ => Self::of_text(text, kind),
         }
     }
@@ -92,6 +93,9 @@ impl Value {
         let fits = match kind {
             Kind::Command => texts.first().is_some_and(|program| is_program(program)),
             Kind::Some(words) => texts.iter().all(|text| words.contains(&text.as_str())),
+            Kind::Commands => texts.iter().all(|text| text.parse::<Command>().is_ok()),
+            Kind::Folders => texts.iter().all(|text| text.starts_with('/') || text.starts_with("~/")),
+            Kind::Variables => texts.iter().all(|text| is_variable(text.split('=').next().unwrap_or_default())),
             _ => true,
         };
         let harmless = texts.iter().all(|text| !text.contains('\0'));
@@ -157,7 +161,12 @@ impl fmt::Debug for Value {
 
 impl Kind {
     fn takes_text(self) -> bool {
-        !matches!(self, Self::Command | Self::Texts | Self::Some(_) | Self::Count(..) | Self::Dollars | Self::Flag)
+        !self.takes_texts() && !matches!(self, Self::Count(..) | Self::Dollars | Self::Flag)
+    }
+
+    fn takes_texts(self) -> bool {
+        let lists = [Self::Command, Self::Texts, Self::Commands, Self::Folders, Self::Variables];
+        lists.contains(&self) || matches!(self, Self::Some(_))
     }
 
     /// What it wants, as an error says it.
@@ -172,6 +181,15 @@ impl Kind {
                     .to_owned()
             }
             Self::Texts => "a list of texts".to_owned(),
+            Self::Commands => "a list such as [\"cargo test:*\", \"git diff\"], of commands by their first words; \
+                               `:*` stands for more words"
+                .to_owned(),
+            Self::Folders => {
+                "a list such as [\"~/.rustup\"], of absolute paths or ones that begin with `~/`".to_owned()
+            }
+            Self::Variables => {
+                "a list such as [\"CI\", \"RUSTUP_HOME=/opt/rustup\"], of names or names with values".to_owned()
+            }
             Self::Some(words) => format!("a list of some of \"{}\"", words.join("\", \"")),
             Self::One(words) => format!("one of \"{}\"", words.join("\", \"")),
             Self::Count(least, most) => format!("a whole number from {least} to {most}"),
@@ -266,6 +284,10 @@ mod tests {
         check("\"0s\"", Kind::Time);
         check("\"fast\"", Kind::Time);
         check("\"true\"", Kind::Flag);
+        check("[\"ls; rm\"]", Kind::Commands);
+        check("\"cargo test:*\"", Kind::Commands);
+        check("[\"bin\"]", Kind::Folders);
+        check("[\"A B\"]", Kind::Variables);
     }
 
     /// SEC-03

@@ -1,6 +1,9 @@
 //! What the kernel has for us.
 
+use palisade_sandbox::Walls;
+
 use super::Check;
+use crate::{config::Exec, native, settings::Settings};
 
 /// Whether the kernel is new enough.
 pub(super) fn release() -> Check {
@@ -20,25 +23,40 @@ pub(super) fn release() -> Check {
     }
 }
 
-/// Native programs will be confined by it; nothing needs it yet, so it is only mentioned.
-pub(super) fn landlock() -> Check {
-    Check::ok(
-        "landlock",
-        match landlock_level() {
-            Some(level) => format!("ABI {level}"),
-            None => "not there".to_owned(),
-        },
-    )
+/// Whether native programs can be confined: one that does nothing is run behind the walls.
+pub(super) fn programs(exec: &Exec, settings: &Settings) -> Check {
+    let allowed = match exec.allow.join(", ") {
+        none if none.is_empty() => "none is allowed".to_owned(),
+        some => format!("allowed are {some}"),
+    };
+    match native::programs(exec, settings).try_walls() {
+        Ok(walls @ Walls { processes: true, mounts: true, proc: true, .. }) => {
+            Check::ok("programs", format!("can be confined: Landlock {}, namespaces; {allowed}", walls.landlock))
+        }
+        Ok(walls) => Check::warn(
+            "programs",
+            format!("can be confined: Landlock {}; {allowed}", walls.landlock),
+            format!(
+                "{} not to be had here, so programs cannot change modes and times of files, see less of /proc, and \
+                 have no common limit of memory",
+                missing(walls)
+            ),
+        ),
+        Err(why) if exec.allow.is_empty() => {
+            Check::ok("programs", format!("cannot be confined here; {allowed}: {why}"))
+        }
+        Err(why) => Check::warn("programs", format!("cannot be confined, so none is run: {why}"), REMEDY),
+    }
 }
 
-/// The newest version of its interface that the kernel has.
-#[expect(unsafe_code, reason = "no safe wrapper asks this without confining the process")]
-fn landlock_level() -> Option<u32> {
-    const VERSION: u32 = 1;
-    // SAFETY: with this flag the kernel reads no memory: there are no attributes, and their size is zero.
-    let level =
-        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<libc::c_void>(), 0_usize, VERSION) };
-    u32::try_from(level).ok()
+const REMEDY: &str = "Linux 6.12 with Landlock (`lsm=landlock,…`), or 6.2 with user namespaces";
+
+fn missing(walls: Walls) -> &'static str {
+    match walls {
+        Walls { processes: false, .. } => "namespaces are",
+        Walls { mounts: false, .. } => "mounts of their own are",
+        _ => "a /proc of their own is",
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "reads what the kernel says of itself")]

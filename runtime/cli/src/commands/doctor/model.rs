@@ -6,7 +6,7 @@ use palisade_agent::Agent;
 use palisade_catalog::{Notice, Registry, Severity};
 use palisade_model::{Connection, KnownProvider, Probed, Route, Target};
 
-use super::{Arguments, Check, database};
+use super::{Arguments, Check, database, kernel};
 use crate::{
     choose,
     commands::models,
@@ -36,6 +36,7 @@ pub(super) fn examine(arguments: &Arguments, settings: &Settings) -> Vec<Check> 
     };
     let config = arguments.lookup.config(settings, &workspace, &registry);
     checks.extend(files(&config));
+    checks.push(kernel::programs(&config.typed.exec, settings));
     checks.push(keys());
     checks.extend(model(arguments, &config));
     checks.push(database::examine(&config, settings));
