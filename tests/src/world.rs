@@ -21,7 +21,9 @@ use std::{
 
 use palisade_catalog::BuiltIn;
 use palisade_grants::{Access, Capability, FilesGrant, Grants, PathPattern, StorageGrant, WorkspacePath};
-use palisade_sandbox::{Call, Compiled, Description, Engine, Limits, Report, Scope, Settings, Storage, Workspace};
+use palisade_sandbox::{
+    Call, Compiled, Description, Engine, Limits, Programs, Report, Scope, Settings, Storage, Workspace,
+};
 use serde_json::{Value, json};
 
 use crate::guests::guest;
@@ -33,6 +35,7 @@ pub struct World {
     grants: Grants,
     limits: Limits,
     storage: Option<Arc<dyn Storage>>,
+    programs: Option<Arc<Programs>>,
     canary: String,
     untouched: OnceCell<Tree>,
     /// Worlds of one process take turns, so that what one measures is its own.
@@ -87,6 +90,7 @@ impl World {
             grants: Grants::workspace(Access::ReadWrite),
             limits: Limits { call_time: PATIENCE, ..Limits::STANDARD },
             storage: None,
+            programs: None,
             canary,
             untouched: OnceCell::new(),
             _turn: turn,
@@ -127,6 +131,14 @@ impl World {
     pub fn storing(self, storage: Arc<dyn Storage>, bytes: u64) -> Self {
         let grants = Grants { storage: Some(StorageGrant { bytes }), ..self.grants.clone() };
         Self { grants, storage: Some(storage), ..self }
+    }
+
+    /// The same with native programs: these commands, and this is what they find.
+    pub fn running(self, commands: &[&str], programs: Programs) -> Self {
+        let commands = commands.iter().map(|command| command.parse().expect("a command")).collect();
+        let env = Grants::everything().env;
+        let grants = Grants { commands, env, ..self.grants.clone() };
+        Self { grants, programs: Some(Arc::new(programs)), ..self }
     }
 
     /// The same with other limits.
@@ -195,8 +207,12 @@ impl World {
     pub fn empty_scope(&self) -> Scope {
         self.untouched.get_or_init(|| self.outer_tree());
         let workspace = Workspace::open(&self.workspace()).expect("the workspace opens");
-        Scope::open(&self.engine, &workspace, self.grants.clone(), self.limits, self.storage.clone())
-            .expect("the scope opens")
+        let scope = Scope::open(&self.engine, &workspace, self.grants.clone(), self.limits, self.storage.clone());
+        let scope = scope.expect("the scope opens");
+        match &self.programs {
+            Some(programs) => scope.with_programs(Arc::clone(programs)),
+            None => scope,
+        }
     }
 
     /// What guests run in, with these guests of `tests/guests` or core tools.

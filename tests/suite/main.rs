@@ -11,6 +11,7 @@ mod crash_table;
 mod crowds;
 mod delegation;
 mod escapes;
+mod exec;
 mod folders;
 mod hidden;
 mod hostile_model;
