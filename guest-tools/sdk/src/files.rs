@@ -43,6 +43,8 @@ pub struct Stat {
     pub size: u64,
     /// Milliseconds since 1970.
     pub modified: u64,
+    /// A file that its owner may run as a program.
+    pub executable: bool,
 }
 
 /// A piece of a file.
@@ -74,7 +76,7 @@ pub enum FileError {
 /// The most that one [`read`] returns.
 pub const MAX_READ: u32 = 8 << 20;
 
-pub use backend::{list, read, stat};
+pub use backend::{list, read, set_executable, stat};
 
 #[cfg(target_family = "wasm")]
 mod backend {
@@ -91,13 +93,18 @@ mod backend {
     /// Looks at a file without following a link in the last place.
     pub fn stat(path: &str) -> Result<Stat, FileError> {
         let stat = host::stat(path)?;
-        Ok(Stat { kind: stat.kind.into(), size: stat.size, modified: stat.modified })
+        Ok(Stat { kind: stat.kind.into(), size: stat.size, modified: stat.modified, executable: stat.executable })
     }
 
     /// Reads up to `length` bytes from `offset`.
     pub fn read(path: &str, offset: u64, length: u32) -> Result<Chunk, FileError> {
         let chunk = host::read(path, offset, length)?;
         Ok(Chunk { bytes: chunk.bytes, size: chunk.size })
+    }
+
+    /// Says whether a file may be run as a program.
+    pub fn set_executable(path: &str, executable: bool) -> Result<(), FileError> {
+        Ok(host::set_executable(path, executable)?)
     }
 
     impl From<host::Kind> for Kind {
@@ -128,7 +135,11 @@ mod backend {
 #[cfg(not(target_family = "wasm"))]
 #[expect(clippy::disallowed_methods, reason = "the native twin of the host's files interface")]
 mod backend {
-    use std::{fs, io, os::unix::fs::FileExt as _, time::UNIX_EPOCH};
+    use std::{
+        fs, io,
+        os::unix::fs::{FileExt as _, PermissionsExt as _},
+        time::UNIX_EPOCH,
+    };
 
     use super::{Chunk, Entry, FileError, Kind, Listing, MAX_READ, Stat};
 
@@ -154,6 +165,7 @@ mod backend {
             kind: meta.file_type().into(),
             size: meta.len(),
             modified: modified.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            executable: meta.is_file() && meta.permissions().mode() & 0o100 != 0,
         })
     }
 
@@ -178,6 +190,13 @@ mod backend {
         }
         bytes.truncate(filled);
         Ok(Chunk { bytes, size: meta.len() })
+    }
+
+    /// Says whether a file may be run as a program.
+    pub fn set_executable(path: &str, executable: bool) -> Result<(), FileError> {
+        let mode = fs::metadata(path)?.permissions().mode();
+        let mode = if executable { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
+        Ok(fs::set_permissions(path, fs::Permissions::from_mode(mode))?)
     }
 
     fn here(path: &str) -> &str {

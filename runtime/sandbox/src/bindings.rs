@@ -16,5 +16,5 @@ mod host {
     });
 }
 
-pub(crate) use host::palisade::host::{files, process, progress, storage};
+pub(crate) use host::palisade::host::{files, process, progress, shell, storage};
 pub(crate) use tool::{ToolWorldPre as ToolPre, exports::palisade::tool::tool as exports};

@@ -8,7 +8,9 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::{
     Limits,
-    capabilities::{preopens::Files, process::Native, progress::Progress, storage::StorageSpace, trail::Trail},
+    capabilities::{
+        preopens::Files, process::Native, progress::Progress, shell::Session, storage::StorageSpace, trail::Trail,
+    },
     meter::Meter,
     output::Sink,
     sandbox::Call,
@@ -27,6 +29,7 @@ pub(crate) struct Host {
     pub(crate) native: Option<Native>,
     /// Bytes of each stream that is kept of a native program.
     pub(crate) output: usize,
+    pub(crate) session: Session,
     pub(crate) progress: Option<Arc<dyn Progress>>,
     /// The tools of the agent that this guest works for.
     pub(crate) tools: Tools,

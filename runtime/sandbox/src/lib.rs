@@ -30,6 +30,7 @@ mod capabilities {
     pub(crate) mod preopens;
     pub(crate) mod process;
     pub(crate) mod progress;
+    pub(crate) mod shell;
     pub(crate) mod storage;
     pub(crate) mod toolbox;
     pub(crate) mod trail;

@@ -45,8 +45,9 @@ pub enum NeedsError {
 }
 
 /// Interfaces that carry no authority: the clock, randomness, bounded standard streams, an empty
-/// environment. They are linked for every guest.
-const PLAIN: [&str; 5] = ["wasi:cli/", "wasi:clocks/", "wasi:io/", "wasi:random/", "palisade:host/progress@"];
+/// environment, where a shell is. They are linked for every guest.
+const PLAIN: [&str; 6] =
+    ["wasi:cli/", "wasi:clocks/", "wasi:io/", "wasi:random/", "palisade:host/progress@", "palisade:host/shell@"];
 
 /// Interfaces that carry authority, by the beginning of their name.
 const POWERS: [(&str, &[Capability]); 7] = [

@@ -17,7 +17,9 @@ use crate::{
         preopens::{Files, Preopens},
         process,
         process::Native,
-        progress, storage,
+        progress, shell,
+        shell::Session,
+        storage,
         storage::StorageSpace,
         toolbox,
         trail::Trail,
@@ -62,6 +64,8 @@ pub(crate) struct LinkedTool {
     grants: Grants,
     storage: Option<StorageSpace>,
     native: Option<Native>,
+    /// What one call of it leaves for the next.
+    session: Session,
     /// Asked before another tool calls this one.
     pub(crate) gate: Option<Gate>,
 }
@@ -180,6 +184,7 @@ impl Scope {
             grants,
             storage,
             native,
+            session: Session::default(),
             gate: bounds.gate,
         };
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
@@ -250,6 +255,7 @@ impl Scope {
             grants: Grants::default(),
             storage: None,
             native: None,
+            session: Session::default(),
             gate: None,
         };
         sandbox::describe_here(&linked, &self.tools, call)
@@ -317,6 +323,7 @@ impl LinkedTool {
             storage: self.storage.clone(),
             native: self.native.clone(),
             output: self.limits.output,
+            session: self.session.clone(),
             progress: call.progress(),
             tools: Arc::clone(tools),
             depth,
@@ -342,6 +349,7 @@ fn linker(engine: &Engine, shape: &Shape) -> wasmtime::Result<Linker<Host>> {
     let mut linker = Linker::new(engine.wasm());
     base::link(&mut linker)?;
     progress::link(&mut linker)?;
+    shell::link(&mut linker)?;
     if shape.files {
         wasi_files::link(&mut linker)?;
         files::link(&mut linker)?;

@@ -287,6 +287,14 @@ impl PermittedPlace {
         }
     }
 
+    /// Lets whoever may read the file that is here run it as a program, or nobody.
+    pub(crate) fn set_executable(&self, executable: bool) -> Result<(), Errno> {
+        let mode = self.mode().ok_or(Errno::INVAL)?;
+        let readers = Mode::from_raw_mode((mode.as_raw_mode() & 0o444) >> 2);
+        let runners = Mode::XUSR | Mode::XGRP | Mode::XOTH;
+        rustix::fs::fchmod(self.open()?, if executable { mode | readers } else { mode - runners })
+    }
+
     /// The permission bits of the regular file that is there.
     fn mode(&self) -> Option<Mode> {
         let Place { directory, name, .. } = &self.place;

@@ -8,10 +8,14 @@ use rustix::{
     io::Errno,
 };
 use wasmtime::component::{HasSelf, Linker};
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use crate::{
     bindings::files,
-    capabilities::{confine::LastLink, preopens::Shown},
+    capabilities::{
+        confine::{Change, LastLink, NoPlace, PermittedPlace, Place},
+        preopens::Shown,
+    },
     host::Host,
     workspace::open_beneath,
 };
@@ -44,6 +48,10 @@ impl files::Host for Host {
         Ok(self.open(&path, OFlags::PATH | OFlags::NOFOLLOW).and_then(|file| stat(&file)))
     }
 
+    fn set_executable(&mut self, path: String, executable: bool) -> Answer<()> {
+        Ok(self.permit_file(&path).and_then(|place| Ok(place.set_executable(executable)?)))
+    }
+
     fn read(&mut self, path: String, offset: u64, length: u32) -> Answer<files::Chunk> {
         // Opening a pipe waits for its writer unless told not to.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -52,8 +60,29 @@ impl files::Host for Host {
 }
 
 impl Host {
+    /// Finds a file that is to be changed and asks the grant, as `wasi:filesystem` does.
+    fn permit_file(&mut self, text: &str) -> Result<PermittedPlace, files::Error> {
+        let path = WorkspacePath::parse(text).map_err(|error| files::Error::Denied(error.to_string()));
+        let (directory, below) = match &path {
+            Ok(path) => self.files.preopen(path).map(|(directory, below)| (directory, below.to_owned())),
+            Err(_) => self.files.scratch(text).map(|(scratch, below)| (scratch, below.as_str().to_owned())),
+        }
+        .ok_or_else(|| path.err().unwrap_or_else(outside))?;
+        let denial = match Place::find(self.files.areas(), &directory, &below, LastLink::Follow) {
+            Ok(place) => match place.permit(Change::Write) {
+                Ok(place) => return Ok(place),
+                Err(denial) => denial,
+            },
+            Err(NoPlace::NotFound(code)) => return Err(code.into()),
+            Err(NoPlace::Denied(denial)) => denial,
+        };
+        let text = denial.to_string();
+        Self::deny(&mut self.denials, denial);
+        Err(files::Error::Denied(text))
+    }
+
     /// Opens what a path means, unless that is hidden.
-    fn open(&mut self, text: &str, flags: OFlags) -> Result<OwnedFd, files::Error> {
+    pub(crate) fn open(&mut self, text: &str, flags: OFlags) -> Result<OwnedFd, files::Error> {
         let opened = self.open_wherever(text, flags);
         if is_scratch(text) || !self.files.hides_anything() {
             return opened;
@@ -124,8 +153,10 @@ fn look(directory: &OwnedFd, name: &str) -> Result<FileType, Errno> {
 fn stat(file: &OwnedFd) -> Result<files::Status, files::Error> {
     let stat = rustix::fs::fstat(file)?;
     let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
+    let kind = FileType::from_raw_mode(stat.st_mode);
     Ok(files::Status {
-        kind: FileType::from_raw_mode(stat.st_mode).into(),
+        kind: kind.into(),
+        executable: kind.is_file() && stat.st_mode & 0o100 != 0,
         size: u64::try_from(stat.st_size).unwrap_or(0),
         modified: seconds.saturating_mul(1000).saturating_add(stat.st_mtime_nsec / 1_000_000),
     })
@@ -169,6 +200,17 @@ impl From<FileType> for files::Kind {
             Self::Symlink
         } else {
             Self::Other
+        }
+    }
+}
+
+impl From<ErrorCode> for files::Error {
+    fn from(code: ErrorCode) -> Self {
+        match code {
+            ErrorCode::NoEntry => Self::NotFound,
+            ErrorCode::NotDirectory => Self::NotADirectory,
+            ErrorCode::NotPermitted | ErrorCode::Access => outside(),
+            _ => Self::Failed("not a file that can be changed".to_owned()),
         }
     }
 }

@@ -42,7 +42,6 @@ impl process::Host for Host {
 
 impl Host {
     /// The names of the programs that may be run: those that are granted by name, or all that are there.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a shell lists them"))]
     pub(crate) fn program_names(&self) -> Vec<String> {
         self.native.as_ref().map(Native::names).unwrap_or_default()
     }

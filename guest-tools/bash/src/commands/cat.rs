@@ -1,0 +1,127 @@
+//! `cat`.
+
+use async_trait::async_trait;
+use bashkit::{Command, CommandContext, CommandStatus, Result};
+
+use super::{
+    input::{Input, Lines, lines, operands},
+    options::Known,
+    output::{Output, complain, refuse},
+};
+
+pub(super) struct Cat;
+
+const KNOWN: Known = Known {
+    short: "AbeEnstTuv",
+    long: &[
+        ("number", 'n'),
+        ("number-nonblank", 'b'),
+        ("show-all", 'A'),
+        ("show-ends", 'E'),
+        ("show-nonprinting", 'v'),
+        ("show-tabs", 'T'),
+        ("squeeze-blank", 's'),
+    ],
+};
+
+/// How lines are shown.
+#[derive(Default)]
+struct Shown {
+    numbers: bool,
+    numbers_of_full: bool,
+    squeeze: bool,
+    ends: bool,
+    tabs: bool,
+    controls: bool,
+    count: u64,
+    last_was_empty: bool,
+    /// The last line had no end, so what follows belongs to it.
+    open: bool,
+}
+
+#[async_trait]
+impl Command for Cat {
+    async fn execute(&self, context: CommandContext<'_>) -> Result<CommandStatus> {
+        let given = match KNOWN.read(context.args) {
+            Ok(given) => given,
+            Err(words) => return refuse(&context, &words, 1).await,
+        };
+        let any = |letters: &str| given.last_of(letters).is_some();
+        let mut shown = Shown {
+            numbers: any("n") && !any("b"),
+            numbers_of_full: any("b"),
+            squeeze: any("s"),
+            ends: any("AeE"),
+            tabs: any("AtT"),
+            controls: any("Aetv"),
+            ..Shown::default()
+        };
+        let plain = !any("nbsAeEtTv");
+        let mut code = 0;
+        let mut output = Output::new(&context);
+        for operand in operands(&given.operands) {
+            let mut input = match Input::open(&context, &operand) {
+                Ok(input) => input,
+                Err(error) => {
+                    output.flush().await?;
+                    complain(&context, &format!("{operand}: {error}")).await?;
+                    code = 1;
+                    continue;
+                }
+            };
+            if plain {
+                while let Some(piece) = input.next().await? {
+                    output.put(&piece).await?;
+                }
+                continue;
+            }
+            let mut whole = Lines::new(input, b'\n');
+            let mut text = Vec::new();
+            while let Some(some) = whole.next_some().await? {
+                lines(some, b'\n').for_each(|line| shown.line(line, &mut text));
+                output.put(&text).await?;
+                text.clear();
+            }
+        }
+        output.flush().await?;
+        Ok(CommandStatus::with_code(code))
+    }
+}
+
+impl Shown {
+    fn line(&mut self, line: &[u8], text: &mut Vec<u8>) {
+        let (body, has_end) = line.strip_suffix(b"\n").map_or((line, false), |body| (body, true));
+        let is_empty = body.is_empty();
+        if self.squeeze && is_empty && std::mem::replace(&mut self.last_was_empty, is_empty) {
+            return;
+        }
+        self.last_was_empty = is_empty;
+        if !std::mem::replace(&mut self.open, !has_end) && (self.numbers || self.numbers_of_full && !is_empty) {
+            self.count += 1;
+            text.extend_from_slice(format!("{:6}\t", self.count).as_bytes());
+        }
+        body.iter().for_each(|byte| self.byte(*byte, text));
+        if has_end {
+            text.extend_from_slice(if self.ends { b"$\n" } else { b"\n" });
+        }
+    }
+
+    fn byte(&self, byte: u8, text: &mut Vec<u8>) {
+        match byte {
+            b'\t' if self.tabs => text.extend_from_slice(b"^I"),
+            b'\t' => text.push(byte),
+            _ if !self.controls => text.push(byte),
+            0..32 => text.extend_from_slice(&[b'^', byte + 64]),
+            127 => text.extend_from_slice(b"^?"),
+            128.. => {
+                text.extend_from_slice(b"M-");
+                match byte - 128 {
+                    low @ 0..32 => text.extend_from_slice(&[b'^', low + 64]),
+                    127 => text.extend_from_slice(b"^?"),
+                    low => text.push(low),
+                }
+            }
+            _ => text.push(byte),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The tool: from the model's input to a script that ran, and back.
+
+use std::{path::Path, time::Duration};
+
+use palisade_sdk::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    host,
+    interpreter::{self, Ended},
+    kept::text,
+    place::{WORKSPACE, in_workspace},
+};
+
+/// The input of `bash`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The script.
+    #[serde(alias = "cmd", alias = "script")]
+    command: String,
+    /// The most seconds it may take.
+    #[serde(default)]
+    timeout: Option<u32>,
+}
+
+palisade_sdk::tool! {
+    /// Runs a bash script over the workspace, which is `/workspace` and where the first call begins; the
+    /// next call begins in the directory where this one ended. Pipes, redirections, loops, functions,
+    /// here-documents and the usual commands (ls cat find grep sed awk sort jq diff …) are there; there is
+    /// no network, no other program and no file outside of the workspace, except `/tmp` if you may
+    /// write. What you may not change stays as it is, whatever the script says. The answer is the exit
+    /// code, then what was written to stderr and to stdout, each with its length.
+    #[tool(needs = ["fs.read", "fs.write", "exec"], read_only = false, idempotent = false)]
+    pub fn bash(input: Input) -> Result<String, Failure> {
+        let begin = Path::new(WORKSPACE).join(host::directory());
+        let time = input.timeout.map(|seconds| Duration::from_secs(u64::from(seconds.max(1))));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.map_err(|error| Failure::Failed(format!("the shell cannot start: {error}")))?;
+        let Ended { code, stdout, mut stderr, directory } = runtime.block_on(interpreter::run(&input.command, &begin, time));
+        if let Some(Err(reason)) = in_workspace(&directory).filter(|_| directory != begin).map(host::enter) {
+            stderr.push(format!("bash: the next call begins where this one did: {reason}\n").as_bytes());
+        }
+        Ok(text(code, &stderr, &stdout))
+    }
+}
