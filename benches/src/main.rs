@@ -1,6 +1,6 @@
 //! `just bench`: every row is a ratio of things measured side by side in this run.
 //!
-//! `just bench calls steps start idle definitions store trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
+//! `just bench calls steps programs start idle definitions store trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -13,6 +13,7 @@ mod definitions;
 mod floor;
 mod idle;
 mod measure;
+mod programs;
 mod report;
 mod start;
 mod steps;
@@ -34,6 +35,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted("steps") {
         steps::measure(&mut report, quick).context("steps of the loop")?;
+    }
+    if wanted("programs") {
+        programs::measure(&mut report, quick).context("native programs")?;
     }
     if wanted("start") {
         start::measure(&mut report, quick).context("process start")?;

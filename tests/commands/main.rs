@@ -7,6 +7,7 @@ mod config;
 mod delegation;
 mod doctor;
 mod events;
+mod exec;
 mod explain;
 #[path = "../../runtime/cli/src/render/tests/glass.rs"]
 mod glass;

@@ -64,8 +64,9 @@ impl CommandsGrant {
             granted if is_path => format!("a program with a path is granted by that path alone; granted is {granted}"),
             granted => format!("granted is {granted}"),
         };
-        let example = arguments.first().filter(|word| is_plain(word)).map(|word| format!("{program} {word}"));
-        let example = example.unwrap_or_else(|| program.to_owned());
+        let is_short = |word: &str| is_plain(word) && word.len() <= 40;
+        let first: Vec<&str> = words.iter().take(2).copied().take_while(|word| is_short(word)).collect();
+        let example = if first.is_empty() { "PROGRAM".to_owned() } else { first.join(" ") };
         Err(refused(
             rule,
             format!(

@@ -29,9 +29,7 @@ pub(super) fn leave(network: bool) -> bool {
     if !network {
         flags |= UnshareFlags::NEWNET;
     }
-    #[expect(unsafe_code, reason = "descriptors stay shared, so nothing that another part owns is taken away")]
-    // SAFETY: the flags do not separate the table of open files, and the process has one thread.
-    if unsafe { rustix::thread::unshare_unsafe(flags) }.is_err() {
+    if sys::unshare(flags).is_err() {
         return false;
     }
     // Without them the process has no name for its user, which takes nothing away from the walls.

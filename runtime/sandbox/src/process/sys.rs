@@ -3,7 +3,7 @@
 
 use std::{ffi::CStr, io, ptr};
 
-use rustix::process::Pid;
+use rustix::{process::Pid, thread::UnshareFlags};
 
 /// One process becomes two; the parent is told the child. Only for a process with one thread.
 pub(super) fn fork() -> io::Result<Option<Pid>> {
@@ -12,6 +12,12 @@ pub(super) fn fork() -> io::Result<Option<Pid>> {
         -1 => Err(io::Error::last_os_error()),
         pid => Ok(Pid::from_raw(pid)),
     }
+}
+
+/// Leaves some of the common namespaces.
+pub(super) fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
+    // SAFETY: the callers' flags do not separate the table of open files, and the process has one thread.
+    unsafe { rustix::thread::unshare_unsafe(flags) }
 }
 
 /// Ends this process at once, without running anything that was registered for the end.
