@@ -26,6 +26,7 @@ mod prompt;
 mod provider;
 mod run;
 mod schema;
+mod seen;
 mod store;
 mod tool;
 mod toolbox;
@@ -55,6 +56,7 @@ pub use provider::{
 };
 pub use run::{CALLS_PER_REPLY, Outcome, Run, RunError};
 pub use schema::{Schema, SchemaError};
+pub use seen::misleads;
 pub use store::{
     AuditRecord, Batch, CallRecord, CallState, Change, Intent, LOCAL_TENANT, Lease, Listing, NewRun, NewSession,
     Numbered, Queued, RunEnd, RunRecord, RunState, Session, SessionKey, SessionOrigin, Span, Spending, Store,

@@ -1,6 +1,10 @@
-//! Sessions as documents: one that can be read in again, and one to read.
+//! Sessions as documents, in JSON and in Markdown. Both come back as the same conversation.
 
-use palisade_agent::{Entry, NewSession, Numbered, Session, SessionKey, Store, StoreError, ToolOutcome};
+mod markdown;
+mod reading;
+
+use jiff::Timestamp;
+use palisade_agent::{Entry, NewSession, Numbered, Session, SessionKey, SessionOrigin, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -59,26 +63,54 @@ pub async fn json(store: &dyn Store, key: &SessionKey) -> Result<String, StoreEr
     serde_json::to_string_pretty(&document).map_err(unwritable)
 }
 
-/// A session to read, as Markdown.
+/// A session as Markdown, to be read by people. [`import`] reads it, too; what only the provider that replied
+/// understands is not in it.
 pub async fn markdown(store: &dyn Store, key: &SessionKey) -> Result<String, StoreError> {
     let (session, entries) = read(store, key, None).await?;
-    let title = session.name.as_deref().unwrap_or(&session.id);
-    let mut text =
-        format!("# {title}\n\nSession `{}` with `{}`, from {}.\n", session.id, session.agent, session.created_at);
-    for numbered in &entries {
-        text.push_str(&section(&numbered.entry));
-    }
-    Ok(text)
+    markdown::write(&session, &entries)
 }
 
-/// Begins a session with a document that [`json`] made. It has the same id, unless that is taken, and what every run
-/// of it may do at most is what it was.
-pub async fn import(store: &dyn Store, tenant: &str, document: &str) -> Result<Session, StoreError> {
+/// A session that was imported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The session.
+    pub session: Session,
+    /// What it was called, if another session of the agent is called so, and it has no name now.
+    pub name_taken: Option<String>,
+}
+
+/// Begins a session with a document: what [`json()`] or [`markdown()`] made, or Markdown that somebody wrote with
+/// `## User` and `## Assistant` above what was said, which is held with `agent`. It has the same id, unless that is
+/// taken, and what every run of it may do at most is what it was.
+pub async fn import(
+    store: &dyn Store,
+    tenant: &str,
+    document: &str,
+    agent: Option<&str>,
+) -> Result<Imported, StoreError> {
     if document.len() > LARGEST {
         return Err(invalid(format!("the document has {} bytes, and {LARGEST} are the most", document.len())));
     }
-    let document: Document =
-        serde_json::from_str(document).map_err(|error| invalid(format!("this is no session: {error}")))?;
+    let is_json = document.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{');
+    let (new, mut entries) = if is_json { of_json(document)? } else { of_markdown(document, agent)? };
+    if let Some(agent) = agent.filter(|agent| *agent != new.agent) {
+        return Err(invalid(format!("the session is held with `{}`, not with `{agent}`", new.agent)));
+    }
+    whole::close(&mut entries);
+    let id = new.id.clone().filter(|id| is_id(id));
+    let new = NewSession { tenant: tenant.to_owned(), id, ..new };
+    match copy(store, new.clone(), &entries).await {
+        Err(StoreError::NameTaken(name)) => {
+            let session = copy(store, NewSession { name: None, ..new }, &entries).await?;
+            Ok(Imported { session, name_taken: Some(name) })
+        }
+        made => Ok(Imported { session: made?, name_taken: None }),
+    }
+}
+
+fn of_json(document: &str) -> Result<(NewSession, Vec<Numbered>), StoreError> {
+    let document: Document = serde_json::from_str(document.trim_start_matches('\u{feff}'))
+        .map_err(|error| invalid(format!("this is no session: {error}")))?;
     if document.version != VERSION {
         let version = document.version;
         return Err(invalid(format!("the document has version {version}, and this program knows version {VERSION}")));
@@ -88,13 +120,34 @@ pub async fn import(store: &dyn Store, tenant: &str, document: &str) -> Result<S
     if let Some(unknown) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
         return Err(invalid(format!("this is no session: `{unknown}` is not known")));
     }
-    let session: Session = serde_json::from_value(document.session.clone())
-        .map_err(|error| invalid(format!("this is no session: {error}")))?;
+    let session: Session =
+        serde_json::from_value(document.session).map_err(|error| invalid(format!("this is no session: {error}")))?;
     let numbered = |line: Line| Numbered { number: line.number, at: line.at, entry: line.entry };
-    let mut entries: Vec<Numbered> = document.entries.into_iter().map(numbered).collect();
-    whole::close(&mut entries);
-    let id = Some(session.id.clone()).filter(|id| is_id(id));
-    copy(store, NewSession { tenant: tenant.to_owned(), id, ..like(&session) }, &entries).await
+    let entries = document.entries.into_iter().map(numbered).collect();
+    Ok((NewSession { id: Some(session.id.clone()), name: session.name.clone(), ..like(&session) }, entries))
+}
+
+fn of_markdown(document: &str, agent: Option<&str>) -> Result<(NewSession, Vec<Numbered>), StoreError> {
+    let reading::Conversation { head, entries } = reading::read(document, Timestamp::now())?;
+    let new = match (head, agent) {
+        (Some(head), _) => NewSession {
+            id: Some(head.session_id),
+            name: head.name,
+            attributes: head.attributes,
+            origin: SessionOrigin {
+                workspace: head.workspace,
+                parent: head.parent,
+                chain: head.chain,
+                ceiling: head.ceiling,
+            },
+            ..NewSession::with("", head.agent_id)
+        },
+        (None, Some(agent)) => NewSession::with("", agent),
+        (None, None) => {
+            return Err(invalid("the document does not say with which agent it is held; say so with --agent"));
+        }
+    };
+    Ok((new, entries))
 }
 
 /// Begins a session with the beginning of another one, up to the entry `upto` or all of it.
@@ -161,36 +214,6 @@ async fn read(store: &dyn Store, key: &SessionKey, upto: Option<u64>) -> Result<
 
 fn size(entry: &Entry) -> usize {
     serde_json::to_string(entry).map_or(0, |text| text.len())
-}
-
-fn section(entry: &Entry) -> String {
-    match entry {
-        Entry::User { text } => format!("\n## User\n\n{text}\n"),
-        Entry::Notice { text } => format!("\n> Notice: {}\n", text.replace('\n', "\n> ")),
-        Entry::Summary { text, covers } => format!("\n## Summary of the first {covers} entries\n\n{text}\n"),
-        Entry::Reply { text, calls, .. } => {
-            let mut section = format!("\n## Reply\n\n{text}\n");
-            for call in calls {
-                let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();
-                section.push_str(&format!("\nCalls `{}` (`{}`):\n\n{}\n", call.tool, call.id, fenced(&input, "json")));
-            }
-            section
-        }
-        Entry::Result { id, result } => {
-            let how = match &result.outcome {
-                ToolOutcome::Done(_) => "Result",
-                ToolOutcome::Failed { .. } => "Failure",
-            };
-            format!("\n{how} of `{id}`:\n\n{}\n", fenced(result.text(), ""))
-        }
-    }
-}
-
-/// A text between fences that are longer than any it holds.
-fn fenced(text: &str, language: &str) -> String {
-    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or_default();
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
 fn unwritable(error: serde_json::Error) -> StoreError {

@@ -42,6 +42,32 @@ fn what_is_exported_can_be_imported_and_forked() {
 }
 
 #[test]
+fn a_session_comes_back_from_markdown() {
+    let world = World::new();
+    let first = world.asked(&["parcels", "--session-name", "river"]);
+    world.sessions(&["export", "river", "--format", "markdown", "-o", "river.md"]).with_code(0);
+    let other = World::new();
+    let text = world.read("river.md").unwrap();
+    let imported = other.palisade_reading(&["sessions", "import", "-", "--json"], &text).with_code(0).json();
+    assert_eq!((&imported["sessionId"], &imported["name"]), (&first["session"], &json!("river")));
+    let entries = |world: &World| world.shown("river")["entries"].clone();
+    assert_eq!(entries(&other), entries(&world));
+    assert_eq!(other.sessions(&["export", "river", "--format", "markdown"]).with_code(0).stdout, text);
+    // Here the id and the name are taken.
+    let ended = world.sessions(&["import", "river.md"]).with_code(0);
+    assert!(ended.stderr.contains("another session is called `river`"), "{}", ended.stderr);
+    assert_eq!(world.listed(&[]).len(), 2);
+
+    let by_hand = "## User\n\nWhen does it leave?\n\n## Assistant\n\nAt noon.\n";
+    let ended = world.palisade_reading(&["sessions", "import", "-"], by_hand).with_code(1);
+    assert!(ended.stderr.contains("--agent"), "{}", ended.stderr);
+    let arguments = ["sessions", "import", "-", "--agent", "explore", "--json"];
+    let imported = world.palisade_reading(&arguments, by_hand).with_code(0).json();
+    let went_on = world.asked(&["ferry", "--session", imported["sessionId"].as_str().unwrap(), "--transcript"]);
+    assert_eq!(said(&went_on["transcript"]), ["When does it leave?", "ferry"]);
+}
+
+#[test]
 fn what_is_no_session_is_not_imported() {
     let world = World::new();
     for text in ["", "{}", "[1]", "{\"version\": 1}", "nonsense", &"[".repeat(100_000)] {

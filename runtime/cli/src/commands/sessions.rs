@@ -44,6 +44,8 @@ Examples:
   palisade sessions show 0198c5a4
   palisade sessions rename 0198c5a4 \"login page\"
   palisade sessions export \"login page\" -o login.json
+  palisade sessions export \"login page\" --format markdown -o login.md
+  palisade sessions import login.md
   palisade sessions fork \"login page\" --at 12";
 
 /// One session.

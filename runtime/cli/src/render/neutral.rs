@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use palisade_agent::misleads;
+
 /// A text of several lines.
 pub(crate) fn neutral_text(text: &str) -> Cow<'_, str> {
     if !text.contains(|character| misleads(character) && !matches!(character, '\n' | '\t')) {
@@ -59,25 +61,6 @@ fn push(safe: &mut String, character: char) {
         true => safe.extend(character.escape_unicode()),
         false => safe.push(character),
     }
-}
-
-/// Control characters (with the escape and the 8-bit ones), line separators, whatever changes the
-/// direction of what follows, and what nobody sees but a model reads, such as tags: whoever looks at a
-/// definition before trusting it sees all that it says. What joins letters and emoji stays.
-fn misleads(character: char) -> bool {
-    character.is_control()
-        || matches!(
-            character,
-            '\u{061c}'
-                | '\u{200b}'
-                | '\u{200e}'
-                | '\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e0fff}'
-        )
 }
 
 #[cfg(test)]

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use palisade_agent::{Ceiling, NewSession, SessionOrigin, Store, StoreError};
 use palisade_grants::{Access, Grants};
-use palisade_store::{Memory, Sqlite, export};
+use palisade_store::{
+    Memory, Sqlite,
+    export::{self, Imported},
+};
 use serde_json::{Value, json};
 
 use crate::said::{answered, batch, key, numbers, reply, result, run, session, user};
@@ -34,7 +37,8 @@ async fn a_session_comes_back_as_it_left_and_may_do_no_more() {
     told(&here).await;
     let there = Sqlite::open(folder.path().join("store.db")).await.unwrap();
     let document = export::json(&here, &key("a", "s")).await.unwrap();
-    let copy = export::import(&there, "b", &document).await.unwrap();
+    let Imported { session: copy, name_taken } = export::import(&there, "b", &document, None).await.unwrap();
+    assert_eq!((copy.name.as_deref(), name_taken), (Some("Tidy up"), None));
     let original = here.session(&key("a", "s")).await.unwrap();
     assert_eq!((copy.tenant.as_str(), copy.id.as_str()), ("b", "s"));
     assert_eq!(
@@ -46,8 +50,9 @@ async fn a_session_comes_back_as_it_left_and_may_do_no_more() {
         [here.entries(&key("a", "s"), 0, 9).await.unwrap(), there.entries(&key("b", "s"), 0, 9).await.unwrap()];
     assert_eq!(after[..4], before[..], "with the moments at which it was said");
     assert_eq!(after.len(), 5, "the call that was left open has a result");
-    let again = export::import(&there, "b", &document).await.unwrap();
-    assert_ne!(again.id, "s", "the id was taken");
+    let again = export::import(&there, "b", &document, None).await.unwrap();
+    assert_ne!(again.session.id, "s", "the id was taken");
+    assert_eq!((again.session.name, again.name_taken.as_deref()), (None, Some("Tidy up")), "and so was the name");
     let document: Value = serde_json::from_str(&export::json(&there, &key("b", "s")).await.unwrap()).unwrap();
     assert_eq!((document["version"].as_u64(), document["entries"].as_array().unwrap().len()), (Some(1), 5));
 }
@@ -75,7 +80,7 @@ async fn a_document_that_is_none_is_refused() {
         ("an entry of no kind", changed(|document| document["entries"][0]["entry"]["entry"] = json!("system"))),
     ];
     for (what, document) in refused {
-        let outcome = export::import(&store, "b", &document).await;
+        let outcome = export::import(&store, "b", &document, None).await;
         assert!(matches!(outcome, Err(StoreError::Invalid(_))), "{what}: {outcome:?}");
     }
     assert_eq!(export::json(&store, &key("b", "s")).await, Err(StoreError::NoSession("s".into())));
@@ -97,14 +102,4 @@ async fn a_session_forks_where_every_call_has_its_result() {
     }
     assert_eq!(export::fork(&store, &s, Some(0), None).await.unwrap().entries, 0);
     assert!(matches!(export::fork(&store, &s, None, Some("FORK".into())).await, Err(StoreError::NameTaken(_))));
-}
-
-#[tokio::test]
-async fn a_session_can_be_read() {
-    let store = Memory::new();
-    told(&store).await;
-    let text = export::markdown(&store, &key("a", "s")).await.unwrap();
-    assert!(text.starts_with("# Tidy up\n\nSession `s` with `clerk`"), "{text}");
-    let expected = "\n## Reply\n\nI look\n\nCalls `write` (`1`):\n\n```json\n{\n  \"path\": \"a\"\n}\n```\n\nResult of `1`:\n\n```\ndone\n```\n";
-    assert!(text.contains(expected), "{text}");
 }

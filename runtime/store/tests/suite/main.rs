@@ -16,5 +16,6 @@ mod copies;
 mod cuts;
 mod files;
 mod machine;
+mod markdown;
 mod processes;
 mod said;

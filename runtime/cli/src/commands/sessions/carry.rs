@@ -8,12 +8,13 @@ use std::{
 };
 
 use anyhow::Context as _;
-use palisade_agent::{Change, LOCAL_TENANT, Session, SessionKey, StoreError};
-use serde_json::Value;
+use palisade_agent::{LOCAL_TENANT, Session, SessionKey};
+use palisade_store::export::Imported;
 
 use super::One;
 use crate::{
     Exit,
+    commands::completions as complete,
     database::{Desk, Reach},
     render::Terminal,
     sessions::short,
@@ -25,7 +26,7 @@ use crate::{
 pub(crate) struct Export {
     #[command(flatten)]
     one: One,
-    /// JSON can be imported again; Markdown is for reading.
+    /// Both can be imported again. Markdown is pleasant to read; JSON holds all, also what only a provider understands.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Json)]
     format: Format,
     /// A new file, which only you may read [default: standard output].
@@ -39,11 +40,16 @@ enum Format {
     Markdown,
 }
 
-/// Make a session from a file that was exported.
+/// Make a session from a file that was exported, or from a conversation in Markdown.
+///
+/// A conversation that was written by hand has `## User` and `## Assistant` above what was said, and needs --agent.
 #[derive(clap::Args)]
 pub(crate) struct Import {
-    /// The file; `-` is standard input.
+    /// The file, JSON or Markdown; `-` is standard input.
     file: PathBuf,
+    /// The agent it is held with, where the file does not say.
+    #[arg(long, value_name = "AGENT", add = complete::agents())]
+    agent: Option<String>,
     #[command(flatten)]
     reach: Reach,
     /// Print the session as JSON.
@@ -87,24 +93,12 @@ pub(super) fn export(arguments: &Export, settings: &Settings, terminal: &Termina
 pub(super) fn import(arguments: &Import, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let text = read(&arguments.file).with_context(|| format!("{} cannot be read", arguments.file.display()))?;
     let desk = Desk::open(&arguments.reach, settings, terminal)?;
-    let mut session = desk.wait(palisade_store::export::import(desk.store.as_ref(), LOCAL_TENANT, &text))?;
-    if let Some(name) = name_in(&text) {
-        let key = SessionKey::new(LOCAL_TENANT, session.id.clone());
-        match desk.wait(desk.store.change(&key, Change::Name(Some(name.clone())))) {
-            Ok(named) => session = named,
-            Err(StoreError::NameTaken(_)) => {
-                terminal.warning(&format!("it has no name, because another session is called `{name}`"));
-            }
-            Err(error) => return Err(error.into()),
-        }
+    let import = palisade_store::export::import(desk.store.as_ref(), LOCAL_TENANT, &text, arguments.agent.as_deref());
+    let Imported { session, name_taken } = desk.wait(import)?;
+    if let Some(name) = name_taken {
+        terminal.warning(&format!("it has no name, because another session is called `{name}`"));
     }
     tell(&session, arguments.json, terminal)
-}
-
-/// What the session in a document was called.
-fn name_in(document: &str) -> Option<String> {
-    let document: Value = serde_json::from_str(document).ok()?;
-    Some(document.get("session")?.get("name")?.as_str()?.to_owned())
 }
 
 pub(super) fn fork(arguments: &Fork, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
