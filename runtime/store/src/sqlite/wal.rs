@@ -48,24 +48,32 @@ fn scan(path: &Path) -> io::Result<Scan> {
         // Nothing was stored in it yet.
         return Ok(Scan::Fine);
     }
-    let (Some(mut sum), Some(page)) = (Sum::of_head(&head), page_size(&head)) else { return Ok(Scan::Head) };
+    let (Some(mut sum), Some(page)) = (Sum::of_head(&head), page_size(&head)) else {
+        // A head is waited for before anything is stored behind it: where nothing is, nothing was.
+        let is_behind = fill(&mut file, &mut [0; FRAME_HEAD])?;
+        return Ok(if is_behind { Scan::Head } else { Scan::Fine });
+    };
     let (_, salts) = head.split_at(16);
     let salts: [u8; 8] = salts.first_chunk().copied().unwrap_or_default();
     let (mut frame_head, mut content) = ([0; FRAME_HEAD], vec![0; page]);
+    // What the frame before says its sum is: behind damage, frames still follow from each other.
+    let mut said = sum;
     let (mut frame, mut damaged, mut whole_behind) = (0_u64, None, 0_u32);
     while fill(&mut file, &mut frame_head)? && fill(&mut file, &mut content)? {
         let (place, rest) = frame_head.split_at(8);
         let (frame_salts, sums) = rest.split_at(8);
-        let is_of_now = frame_salts == salts;
-        if damaged.is_none() {
+        for sum in [&mut sum, &mut said] {
             sum.add(place);
             sum.add(&content);
-            if !is_of_now || sum.bytes() != sums {
-                damaged = Some(frame);
-            }
-        } else if is_of_now && place.get(4..) != Some(&[0; 4]) {
+        }
+        let follows = sum.bytes() == sums || said.bytes() == sums;
+        let is_of_now = frame_salts == salts;
+        if damaged.is_none() && !(is_of_now && sum.bytes() == sums) {
+            damaged = Some(frame);
+        } else if damaged.is_some() && is_of_now && follows && place.get(4..) != Some(&[0; 4]) {
             whole_behind += 1;
         }
+        said = sum.saying(sums);
         // The first transaction that ends behind the damage may be the one that was being written.
         if let (Some(frame), 2..) = (damaged, whole_behind) {
             return Ok(Scan::Lost { frame, salts });
@@ -91,6 +99,7 @@ fn page_size(head: &[u8; HEAD]) -> Option<usize> {
 }
 
 /// The running sum with which SQLite seals every frame together with all that came before it.
+#[derive(Clone, Copy)]
 struct Sum {
     one: u32,
     two: u32,
@@ -117,6 +126,12 @@ impl Sum {
             self.one = self.one.wrapping_add((self.read)([*a, *b, *c, *d])).wrapping_add(self.two);
             self.two = self.two.wrapping_add((self.read)([*e, *f, *g, *h])).wrapping_add(self.one);
         }
+    }
+
+    /// The sum that is written here.
+    fn saying(&self, bytes: &[u8]) -> Self {
+        let number = |half: Option<&[u8; 4]>| half.map_or(0, |half| u32::from_be_bytes(*half));
+        Self { one: number(bytes.first_chunk()), two: number(bytes.last_chunk()), read: self.read }
     }
 
     fn bytes(&self) -> [u8; 8] {

@@ -17,5 +17,6 @@ mod cuts;
 mod files;
 mod machine;
 mod markdown;
+mod power;
 mod processes;
 mod said;
