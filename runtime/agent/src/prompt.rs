@@ -19,6 +19,8 @@ pub struct Surroundings {
     pub skills: Vec<Skill>,
     /// Texts of skills that the agent wants to have at once.
     pub known_skills: Vec<Skill>,
+    /// Skills whose text the agent can read when it needs it.
+    pub readable_skills: Vec<Skill>,
     /// Things the user keeps, such as lists and notes, for agents with tools for them.
     pub items: Vec<Item>,
     /// Whether the client puts a line of context before what its user says.
@@ -38,7 +40,7 @@ pub struct Skill {
     pub name: String,
     /// What it is for.
     pub description: String,
-    /// Where its text is.
+    /// Where its text is, if that is a file the agent can read.
     pub path: String,
     /// The command, if it has one.
     pub command: Option<String>,

@@ -8,6 +8,7 @@
 mod delegation;
 mod handing;
 mod narrowing;
+mod skills;
 
 use serde::{Deserialize, Serialize};
 

@@ -9,8 +9,14 @@ use crate::{Agent, Exposure, ToolSpec, clip};
 /// The longest description of a tool, an agent or a skill in a list, in bytes.
 const SHORT: usize = 200;
 
-/// The most that is taken of what the workspace says, in bytes.
+/// The most that is taken of what the workspace says, or of one skill, in bytes.
 const GUIDANCE: usize = 32 * 1024;
+
+/// The longest description of a skill, in bytes: it says when the skill is to be read.
+const DESCRIPTION: usize = 1024;
+
+/// How long the list of skills may get with descriptions, in bytes; the rest are names.
+const SKILLS: usize = 16 * 1024;
 
 /// Tools that are not listed: the host's own, and those for asking agents, which have a section.
 const UNLISTED: [&str; 2] = ["system_", "agents_"];
@@ -20,6 +26,7 @@ pub(super) fn all(agent: &Agent, tools: &[ToolSpec], around: &Surroundings) -> V
         self::tools(tools),
         skills(agent, around),
         known_skills(around),
+        readable_skills(tools, around),
         items(tools, around),
         around.context_lines.then(|| include_str!("context.md").to_owned()),
         panels(around),
@@ -49,6 +56,30 @@ fn skills(agent: &Agent, around: &Surroundings) -> Option<String> {
 fn known_skills(around: &Surroundings) -> Option<String> {
     let text = |skill: &super::Skill| format!("### {}\n\n{}\n", skill.name, clip(skill.text.trim(), GUIDANCE));
     list(include_str!("known_skills.md"), around.known_skills.iter().map(text))
+}
+
+/// A skill is one line, whatever its author wrote, so that it cannot pass for another part of the instructions.
+fn readable_skills(tools: &[ToolSpec], around: &Surroundings) -> Option<String> {
+    let mut left = SKILLS;
+    let lines = around.readable_skills.iter().map(|skill| {
+        let place = if skill.path.is_empty() { String::new() } else { format!(" (`{}`)", skill.path) };
+        let description = one_line(&skill.description, DESCRIPTION);
+        let line = format!("- {}: {description}{place}", skill.name);
+        match left.checked_sub(line.len()) {
+            Some(rest) => {
+                left = rest;
+                line
+            }
+            None => format!("- {}{place}", skill.name),
+        }
+    });
+    let how = match tools.iter().any(|tool| tool.name == "skill") {
+        true => "call `skill` with its name",
+        false => "read the file that stands behind it",
+    };
+    let lines: Vec<String> = lines.collect();
+    let values = [("how", how), ("list", &lines.join("\n"))];
+    (!lines.is_empty()).then(|| fill(include_str!("readable_skills.md"), &values))
 }
 
 /// Grouped by kind; only for agents that have a tool which may touch them.
@@ -89,9 +120,14 @@ fn list(template: &str, lines: impl Iterator<Item = String>) -> Option<String> {
 /// The first sentence, on one line.
 fn short(description: &str) -> String {
     let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence = line.split_inclusive(". ").next().unwrap_or_default().trim_end();
-    match sentence.len() > SHORT {
-        true => format!("{}…", &sentence[..sentence.floor_char_boundary(SHORT)]),
-        false => sentence.to_owned(),
+    one_line(line.split_inclusive(". ").next().unwrap_or_default(), SHORT)
+}
+
+/// A text on one line, no longer than so many bytes.
+fn one_line(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.len() > most {
+        true => format!("{}…", &line[..line.floor_char_boundary(most)]),
+        false => line,
     }
 }
