@@ -9,7 +9,7 @@ use palisade_grants::DELEGATION;
 
 use crate::{
     AskError, Available, Effective, Equipped, FindError, Registry, SharedRegistry, Under, available, effective_under,
-    fingerprint::fingerprint, surroundings,
+    fingerprint::fingerprint, skill_tool, skills_of, surroundings,
 };
 
 /// Gives an agent what it works with. Implemented where models are known.
@@ -89,6 +89,8 @@ impl Crew for LocalCrew {
         let mut surroundings = surroundings(&effective, &registry, &self.workspace);
         let asks_others = effective.agent.scope.asks_others();
         let mut warnings = effective.warnings.clone();
+        warnings.extend(skills_of(&effective, &registry.skills()).warnings);
+        let own_tools: Vec<Arc<dyn Tool>> = own_tools.into_iter().chain(skill_tool(&effective, &registry)).collect();
         // A key may have to be fetched, and machine code to be loaded.
         let (outfitter, asked_by) = (Arc::clone(&self.outfitter), asked_by.clone());
         let equipping = tokio::task::spawn_blocking(move || {

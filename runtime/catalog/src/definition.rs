@@ -24,6 +24,7 @@ mod plugin_agent;
 mod reading;
 mod report;
 mod runtime;
+mod skill;
 mod suggest;
 mod text;
 mod tools;
@@ -36,7 +37,7 @@ use self::{
     agent::{Body, Fields},
     document::{Document, Syntax},
     fields::Field,
-    frontmatter::Missing,
+    frontmatter::{Missing, Parts},
     item::Item,
     node::{Content, Node},
     report::{At, Report},
@@ -46,6 +47,7 @@ pub use config::{Config, ConfigSettings, parse_config};
 pub use manifest::{Manifest, ManifestAgent, ManifestTool, parse_manifest};
 pub use notice::{Notice, Rejected, Severity};
 pub use plugin_agent::parse_plugin_agent;
+pub use skill::{ParsedSkill, Skill, is_skill_name, parse_skill};
 pub use suggest::nearest;
 pub use units::{read_size, read_time, write_size, write_time};
 pub use write::{to_markdown, to_yaml};
@@ -105,18 +107,7 @@ pub fn parse_markdown(text: &[u8], source: &Source<'_>) -> Result<Parsed, Reject
 /// Reads Markdown and pays no attention to one of the fields.
 fn parse_markdown_without(text: &[u8], source: &Source<'_>, ignored: Option<Field>) -> Result<Parsed, Rejected> {
     let text = decoded(text, source.file)?;
-    let report = Report::new(source.file, text.as_bytes());
-    let parts = match frontmatter::split(text) {
-        Ok(parts) => parts,
-        Err(missing) => {
-            let fix = match missing {
-                Missing::Opening => "begin the file with a line `---`, the settings, and another line `---`",
-                Missing::Closing => "end the settings with a line `---`",
-            };
-            let message = "Invalid markdown format: missing YAML frontmatter".to_owned();
-            return Err(report.reject(At::Byte(0), message, Some(fix.to_owned())));
-        }
-    };
+    let (report, parts) = split(Report::new(source.file, text.as_bytes()), text)?;
     let body = text.get(parts.body.clone()).unwrap_or_default();
     let start = parts.body.start + (body.len() - body.trim_start().len());
     let body = Body { text: body.trim(), offset: start };
@@ -137,6 +128,20 @@ pub fn parse_yaml(text: &[u8], source: &Source<'_>) -> Result<Parsed, Rejected> 
     let (report, root) = read_map(report, document, what)?;
     let agent = Fields::collect(Item::root(&report, &root)).agent(None, source, what);
     Ok(Parsed { agent, warnings: report.finish()? })
+}
+
+/// Finds the settings in front of a text, which must be there.
+fn split<'a>(report: Report<'a>, text: &str) -> Result<(Report<'a>, Parts), Rejected> {
+    let missing = match frontmatter::split(text) {
+        Ok(parts) => return Ok((report, parts)),
+        Err(missing) => missing,
+    };
+    let fix = match missing {
+        Missing::Opening => "begin the file with a line `---`, the settings, and another line `---`",
+        Missing::Closing => "end the settings with a line `---`",
+    };
+    let message = "Invalid markdown format: missing YAML frontmatter".to_owned();
+    Err(report.reject(At::Byte(0), message, Some(fix.to_owned())))
 }
 
 fn decoded<'t>(bytes: &'t [u8], file: &str) -> Result<&'t str, Rejected> {

@@ -14,7 +14,7 @@ use palisade_grants::{
 };
 use palisade_sandbox::{Limits, Programs};
 
-use crate::{BuiltIn, Registry, plugin_tools::NativeCommand};
+use crate::{BuiltIn, Registry, plugin_tools::NativeCommand, skills::TOOL};
 
 /// What an agent may do.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,8 +79,8 @@ impl Available {
     }
 }
 
-/// The tools there are: those of this program, the ones with which agents are asked, then those of the
-/// plugins.
+/// The tools there are: those of this program, the ones with which agents are asked, the one with which skills are
+/// read, then those of the plugins.
 pub fn available(registry: &Registry) -> Vec<Available> {
     let core = BuiltIn::all().map(|tool| {
         let capabilities = tool.description().capabilities;
@@ -91,7 +91,11 @@ pub fn available(registry: &Registry) -> Vec<Available> {
         let capabilities = [Capability::Agents.name().to_owned()];
         Available::new(Candidate::new(name, capabilities, ToolSource::Core))
     });
-    core.chain(asking).chain(registry.plugins().iter().flat_map(crate::plugin_tools::available)).collect()
+    let skill = Available::new(Candidate::new(TOOL, [], ToolSource::Core));
+    core.chain(asking)
+        .chain([skill])
+        .chain(registry.plugins().iter().flat_map(crate::plugin_tools::available))
+        .collect()
 }
 
 /// Works out what an agent may do in the company of these tools, started by a person.
@@ -253,7 +257,7 @@ fn limits(own: &CallLimits, warnings: &mut Vec<String>) -> Limits {
 }
 
 fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants: &Grants) -> Vec<String> {
-    let mut warnings = without_effect(agent);
+    let mut warnings: Vec<String> = without_effect(agent).into_iter().collect();
     // A built-in agent may name tools that this build does not have.
     if !agent.native {
         warnings.extend(
@@ -290,13 +294,14 @@ fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants
 }
 
 /// What a definition says and this version does not do yet. Silence would be taken for consent.
-fn without_effect(agent: &Agent) -> Vec<String> {
-    let said = [
-        ("skills", !agent.skills.is_empty() || !agent.skill_lists.is_empty()),
-        ("tool_exposure", agent.exposure != Exposure::Tools),
-    ];
-    let unheard = said.into_iter().filter(|(_, is_said)| *is_said);
-    unheard.map(|(field, _)| format!("`{field}` is kept, but has no effect in this version")).collect()
+fn without_effect(agent: &Agent) -> Option<String> {
+    let name = agent.exposure.name();
+    (agent.exposure != Exposure::Tools).then(|| {
+        format!(
+            "`tool_exposure: {name}` changes nothing yet: no plugin of this version brings a command for the shell, so \
+             its tools stay tools"
+        )
+    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use palisade_sandbox::{
     Bounds, Compiled, Compiler, Engine, Failure, Gate, LinkRefusal, Scope, Workspace, WorkspaceError,
 };
 
-use crate::{BuiltIn, Effective, EffectiveTool, plugin_tools::NativeTool, tool::SandboxedTool};
+use crate::{BuiltIn, Effective, EffectiveTool, plugin_tools::NativeTool, skills::TOOL, tool::SandboxedTool};
 
 /// An agent that can act.
 pub struct Equipped {
@@ -86,6 +86,8 @@ pub fn equip(
         match (&tool.unavailable, BuiltIn::find(tool.candidate.name()), hosted) {
             (None, Some(component), _) => built_in.push((tool, component)),
             (None, None, Some(hosted)) => own.push(Arc::clone(hosted)),
+            // There is nothing to read with it: nothing is missing.
+            (None, None, None) if tool.candidate.canonical() == TOOL => {}
             (reason, ..) => {
                 let reason = reason.clone().unwrap_or_else(|| nothing_there(tool).to_owned());
                 left_out.push(LeftOut { tool: tool.candidate.name().to_owned(), reason: Missing::Unavailable(reason) });

@@ -7,7 +7,7 @@ use palisade_sandbox::Limits;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{Effective, registry::Shadowed};
+use crate::{Effective, OwnSkill, OwnSkills, registry::Shadowed};
 
 /// What an agent may do.
 #[derive(Clone, Debug, Serialize)]
@@ -30,6 +30,10 @@ pub struct Explanation {
     pub tools: Vec<Value>,
     /// The tools it has not.
     pub excluded: Vec<Excluded>,
+    /// The skills it has.
+    pub skills: Vec<Value>,
+    /// The skills it has not.
+    pub skills_excluded: Vec<Excluded>,
     /// What it may touch.
     pub grants: Value,
     /// What each of its calls may use up.
@@ -62,8 +66,14 @@ pub struct ExplainedCall {
 }
 
 impl Explanation {
-    /// Explains an agent, and what would become of some calls.
-    pub fn new(effective: &Effective, shadows: &[Shadowed], warnings: Vec<String>, calls: &[(String, Value)]) -> Self {
+    /// Explains an agent with its skills, and what would become of some calls.
+    pub fn new(
+        effective: &Effective,
+        skills: &OwnSkills,
+        shadows: &[Shadowed],
+        warnings: Vec<String>,
+        calls: &[(String, Value)],
+    ) -> Self {
         let agent = &effective.agent;
         let Origin { layer, plugin, path } = agent.origin.clone();
         let tools: Vec<&str> = effective.tools.iter().map(|tool| tool.candidate.name()).collect();
@@ -82,10 +92,17 @@ impl Explanation {
             base_key: agent.base_key(),
             tools: effective.tools.iter().map(tool).collect(),
             excluded: effective.excluded.clone(),
+            skills: skills
+                .known
+                .iter()
+                .map(|own| skill(own, "in the prompt"))
+                .chain(skills.readable.iter().map(|own| skill(own, "to be read")))
+                .collect(),
+            skills_excluded: skills.excluded.clone(),
             grants: grants(&effective.grants),
             limits: limits(&effective.limits),
             budget: json!(effective.budget),
-            warnings: warnings.into_iter().chain(effective.warnings.iter().cloned()).collect(),
+            warnings: warnings.into_iter().chain(effective.warnings.iter().chain(&skills.warnings).cloned()).collect(),
             calls: calls.iter().map(|(tool, input)| call(effective, tool, input)).collect(),
         }
     }
@@ -133,6 +150,18 @@ fn tool(tool: &crate::EffectiveTool) -> Value {
         value["unavailable"] = unavailable.as_str().into();
     }
     value
+}
+
+fn skill(own: &OwnSkill, given: &str) -> Value {
+    let Origin { layer, plugin, path } = &own.skill.origin;
+    json!({
+        "name": own.name,
+        "given": given,
+        "description": own.skill.description,
+        "source": layer.name(),
+        "plugin": plugin,
+        "path": path,
+    })
 }
 
 fn grants(grants: &Grants) -> Value {

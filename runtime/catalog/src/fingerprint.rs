@@ -23,6 +23,7 @@ pub(crate) fn fingerprint(effective: &Effective, inherited: &dyn Provider) -> St
     print.value("ceiling", &effective.ceiling());
     print.value("rules", &effective.agent.scope);
     print.value("peers", &effective.agent.peers);
+    print.value("skills", &(&effective.agent.skills, &effective.agent.skill_lists, effective.agent.exposure.name()));
     print.text("mode", effective.agent.permission_mode.map(palisade_agent::PermissionMode::name));
     print.value("budget", &effective.budget);
     print.text("model", model.as_ref().map(ToString::to_string).as_deref());

@@ -3,20 +3,33 @@
 use std::path::Path;
 
 use cap_std::fs::Dir;
-use palisade_agent::Surroundings;
+use palisade_agent::{Skill, Surroundings};
 use palisade_grants::WorkspacePath;
 
-use crate::{Effective, Registry, registry::read_below};
+use crate::{Effective, OwnSkill, OwnSkills, Registry, registry::read_below, skills_of};
 
 /// Where a workspace says how work is done in it.
 const GUIDANCE: &str = "AGENTS.md";
 
-/// Looks around: the agents that can be asked, and what the workspace says. Made anew for every run.
+/// Looks around: skills, the agents that can be asked, and what the workspace says. Made anew for every run.
 pub fn surroundings(effective: &Effective, registry: &Registry, workspace: &Path) -> Surroundings {
     // Who gives tasks finds the agents in the description of that tool.
     let asks = effective.tools.iter().any(|tool| tool.candidate.canonical() == "agents_message");
     let peers = registry.peer_section(&effective.agent).filter(|_| asks);
-    Surroundings { peers, guidance: guidance(effective, workspace), ..Surroundings::default() }
+    let OwnSkills { known, readable, .. } = skills_of(effective, &registry.skills());
+    Surroundings {
+        known_skills: known.into_iter().map(|own| Skill { text: own.skill.text.clone(), ..told(own) }).collect(),
+        readable_skills: readable.into_iter().map(told).collect(),
+        peers,
+        guidance: guidance(effective, workspace),
+        ..Surroundings::default()
+    }
+}
+
+/// What is told of a skill before it is read.
+fn told(own: OwnSkill) -> Skill {
+    let description = own.skill.description.clone();
+    Skill { name: own.name, description, path: own.path.unwrap_or_default(), ..Skill::default() }
 }
 
 /// What the workspace says, if the agent may read it there: a file that is hidden from it, or outside
@@ -43,7 +56,7 @@ mod tests {
     use crate::{available, effective};
 
     #[expect(clippy::disallowed_methods, reason = "makes a workspace of its own")]
-    fn told(definition: &str, prepare: impl FnOnce(&Path)) -> Option<String> {
+    fn guided(definition: &str, prepare: impl FnOnce(&Path)) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("outside.md"), "stolen").unwrap();
         let workspace = folder.path().join("workspace");
@@ -69,22 +82,22 @@ mod tests {
 
     #[test]
     fn the_workspaces_own_words_reach_an_agent_that_may_read_them() {
-        assert_eq!(told(READER, put).as_deref(), Some("Run `make test`."));
-        assert_eq!(told(READER, |_| ()), None);
-        assert_eq!(told(BLIND, put), None);
-        assert_eq!(told(ELSEWHERE, put), None);
+        assert_eq!(guided(READER, put).as_deref(), Some("Run `make test`."));
+        assert_eq!(guided(READER, |_| ()), None);
+        assert_eq!(guided(BLIND, put), None);
+        assert_eq!(guided(ELSEWHERE, put), None);
     }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "makes a link in a workspace of its own")]
     fn a_link_is_not_followed_out_of_the_workspace_or_to_what_is_hidden() {
         let link = |workspace: &Path| std::os::unix::fs::symlink("../outside.md", workspace.join("AGENTS.md")).unwrap();
-        assert_eq!(told(READER, link), None);
+        assert_eq!(guided(READER, link), None);
         let hidden = "---\nname: a\ndescription: b\npermissions: { deny: [\"Read(.env)\"] }\n---\n";
         let inside = |workspace: &Path| {
             std::fs::write(workspace.join(".env"), "secret").unwrap();
             std::os::unix::fs::symlink(".env", workspace.join("AGENTS.md")).unwrap();
         };
-        assert_eq!(told(hidden, inside), None);
+        assert_eq!(guided(hidden, inside), None);
     }
 }

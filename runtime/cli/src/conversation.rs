@@ -12,7 +12,7 @@ use palisade_agent::{
     Account, Asker, Cancellation, Event, Leased, Outcome, PermissionMode, Provider, Run, RunError, Session, SessionKey,
     Tool, Toolbox, Transcript, Usage, Watcher,
 };
-use palisade_catalog::{Effective, Registry, surroundings};
+use palisade_catalog::{Effective, Registry, skill_tool, surroundings};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -126,7 +126,9 @@ impl<'a> Conversation<'a> {
 
     /// Gives the agent its tools, and says which of them it has not. Those with which it asks others are for one run.
     fn equip(&mut self, host: &[Arc<dyn Tool>]) -> anyhow::Result<()> {
-        let equipped = self.assembly.equip(&self.effective, &self.workspace, host)?;
+        let skill = skill_tool(&self.effective, self.registry);
+        let host: Vec<Arc<dyn Tool>> = host.iter().cloned().chain(skill).collect();
+        let equipped = self.assembly.equip(&self.effective, &self.workspace, &host)?;
         for tool in &equipped.left_out {
             self.terminal.warning(&format!("the tool `{}` is left out: {}", tool.tool, tool.reason));
         }
@@ -139,6 +141,10 @@ impl<'a> Conversation<'a> {
         }
         self.toolbox = toolbox;
         Ok(())
+    }
+
+    fn reads_skills(&self) -> bool {
+        self.toolbox.specs().iter().any(|spec| spec.name == "skill")
     }
 
     /// What was said before this program was started.
@@ -229,6 +235,9 @@ impl<'a> Conversation<'a> {
             };
             let host = company.tools(&self.effective, &store, post);
             self.equip(&host)?;
+        } else if self.reads_skills() != skill_tool(&self.effective, self.registry).is_some() {
+            // Since the last run the first skill has come, or the last one is gone.
+            self.equip(&company::described())?;
         }
         let agent = &self.effective.agent;
         let mut run =

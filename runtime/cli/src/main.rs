@@ -34,6 +34,7 @@ mod commands {
     pub(crate) mod prove;
     pub(crate) mod run;
     pub(crate) mod sessions;
+    pub(crate) mod skills;
     pub(crate) mod stats;
     pub(crate) mod tools;
 }
@@ -45,7 +46,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::{
     commands::{
         agents, chat, compile_worker, completions, config as config_command, confine_worker, doctor, explain, man,
-        models, prove, run, sessions as sessions_command, stats, tools,
+        models, prove, run, sessions as sessions_command, skills, stats, tools,
     },
     render::Terminal,
     settings::Settings,
@@ -69,6 +70,7 @@ Examples:
   palisade explain explore              what it may do, and why
   palisade prove explore                try to break out of its sandbox
   palisade agents new reviewer          write an agent of your own
+  palisade skills list                  which skills agents can use
   palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
   palisade models                       which models there are
   palisade doctor                       does it work on this machine?
@@ -97,6 +99,8 @@ enum Command {
     Doctor(doctor::Arguments),
     #[command(subcommand)]
     Agents(agents::Command),
+    #[command(subcommand)]
+    Skills(skills::Command),
     Models(models::Arguments),
     #[command(subcommand)]
     Config(config_command::Command),
@@ -175,6 +179,7 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Prove(arguments) => prove::run(&arguments, &settings, terminal),
         Command::Doctor(arguments) => doctor::run(&arguments, &settings, terminal),
         Command::Agents(command) => agents::run(&command, &settings, terminal),
+        Command::Skills(command) => skills::run(&command, &settings, terminal),
         Command::Models(arguments) => models::run(&arguments, &settings, terminal),
         Command::Config(command) => config_command::run(&command, &settings, terminal),
         Command::Completions(arguments) => completions::run(&arguments, terminal),

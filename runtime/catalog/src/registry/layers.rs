@@ -21,7 +21,7 @@ use super::{
     tree::{Definition, Tree},
     trust::{Trust, real_path},
 };
-use crate::definition::{Config, Notice, Parsed, Presence, Rejected, Source, parse_config};
+use crate::definition::{Config, ConfigSettings, Notice, Parsed, Presence, Rejected, Source, parse_config};
 
 /// The configuration cannot be used. Nothing else keeps a registry from being loaded.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,9 @@ pub enum LoadError {
 /// What a registry was loaded from.
 #[derive(Clone, Debug)]
 pub(super) struct LoadedFrom {
-    places: Places,
+    pub(super) places: Places,
+    /// Folders of other programs.
+    pub(super) compat: Vec<String>,
     core: Vec<String>,
 }
 
@@ -70,14 +72,14 @@ impl Registry {
         }
         registry.load_folders(places, &compat, cache);
         let core = core.iter().map(|&name| name.to_owned()).collect();
-        registry.loaded_from = Some(LoadedFrom { places: places.clone(), core });
+        registry.loaded_from = Some(LoadedFrom { places: places.clone(), compat, core });
         Ok(registry)
     }
 
     /// Looks again at the places it was loaded from. Agents that were registered in code stay; if the
     /// configuration cannot be used now, everything stays.
     pub fn refresh(&mut self) -> Result<(), LoadError> {
-        let Some(LoadedFrom { places, core }) = &self.loaded_from else { return Ok(()) };
+        let Some(LoadedFrom { places, core, .. }) = &self.loaded_from else { return Ok(()) };
         let core: Vec<&str> = core.iter().map(String::as_str).collect();
         let mut fresh = Self::load_with(places, &core, &mut self.cache)?;
         fresh.cache = std::mem::take(&mut self.cache);
@@ -128,14 +130,7 @@ impl Registry {
 
     /// What a switched-off layer holds is refused, not passed over: its name was meant for it.
     fn unless_switched_off(&self, found: Found) -> Found {
-        let (is_allowed, setting) = match found.origin.layer {
-            Layer::User => (self.settings.allow_user_agents, "allow_user_agents"),
-            Layer::Project => (self.settings.allow_project_agents, "allow_project_agents"),
-            Layer::Builtin | Layer::Plugin | Layer::Configured => return found,
-        };
-        if is_allowed != Some(false) {
-            return found;
-        }
+        let Some(setting) = switched_off(&self.settings, found.origin.layer) else { return found };
         let reason = format!(
             "the agent `{}` is defined in {}, and the configuration says `{setting}: false`",
             found.name,
@@ -153,6 +148,16 @@ impl Registry {
         let message = format!("Failed to read agent directory: {reason}");
         self.problems.push(Notice::warning(folder.at.display().to_string(), message));
     }
+}
+
+/// The setting that switches a layer off, if it does.
+pub(super) fn switched_off(settings: &ConfigSettings, layer: Layer) -> Option<&'static str> {
+    let (is_allowed, setting) = match layer {
+        Layer::User => (settings.allow_user_agents, "allow_user_agents"),
+        Layer::Project => (settings.allow_project_agents, "allow_project_agents"),
+        Layer::Builtin | Layer::Plugin | Layer::Configured => return None,
+    };
+    (is_allowed == Some(false)).then_some(setting)
 }
 
 /// Opens a folder. The project's is reached from the workspace, so that no link leads out of it; the

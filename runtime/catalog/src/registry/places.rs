@@ -43,6 +43,9 @@ pub const COMPAT_DIRS: [&str; 2] = [".claude/agents", ".acai/subagents"];
 /// The project's own folders, the weakest first.
 const PROJECT_DIRS: [&str; 2] = [".palisade/agents", ".palisade/subagents"];
 
+/// What a folder of skills is called.
+const SKILLS: &str = super::skills::FOLDER;
+
 /// A folder of definitions that might be there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Folder {
@@ -81,6 +84,31 @@ impl Places {
                 layer: Layer::Project,
                 at: workspace.join(&dir),
                 below_workspace: Some(dir),
+                is_named: false,
+            })
+        }));
+        folders
+    }
+
+    /// The folders of skills, the weakest first: each lies beside a folder of agents.
+    pub(super) fn skill_folders(&self, compat: &[String]) -> Vec<Folder> {
+        let beside = |dir: &Path| dir.parent().filter(|dir| !dir.as_os_str().is_empty()).map(|dir| dir.join(SKILLS));
+        let compat = compat.iter().filter_map(|dir| read::inside(dir).ok());
+        let mut theirs: Vec<PathBuf> = compat.filter_map(|dir| beside(Path::new(&dir))).collect();
+        theirs.dedup();
+        let of_home = self.home.iter().flat_map(|home| theirs.iter().map(move |dir| home.join(dir)));
+        let mut of_user: Vec<PathBuf> = of_home.chain(self.user.iter().filter_map(|dir| beside(dir))).collect();
+        of_user.dedup();
+        let user = |at| Folder { layer: Layer::User, at, below_workspace: None, is_named: false };
+        let mut folders: Vec<Folder> = of_user.into_iter().map(user).collect();
+        let own = PROJECT_DIRS.into_iter().filter_map(|dir| beside(Path::new(dir)));
+        let mut of_project: Vec<PathBuf> = theirs.iter().cloned().chain(own).collect();
+        of_project.dedup();
+        folders.extend(self.workspace.iter().flat_map(|workspace| {
+            of_project.iter().filter_map(|dir| dir.to_str()).map(|dir| Folder {
+                layer: Layer::Project,
+                at: workspace.join(dir),
+                below_workspace: Some(dir.to_owned()),
                 is_named: false,
             })
         }));

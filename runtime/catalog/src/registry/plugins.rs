@@ -104,6 +104,14 @@ impl Plugin {
     }
 }
 
+impl Plugin {
+    /// Its folder with skills, if it has one; nothing of a plugin that is switched off or broken.
+    pub(super) fn skills(&self) -> Option<std::io::Result<Dir>> {
+        let dir = (!self.disabled && self.broken.is_none()).then(|| self.folder.open_dir(super::skills::FOLDER))?;
+        Some(dir).filter(|dir| !dir.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound))
+    }
+}
+
 impl Loaded {
     /// Says which tools nobody gets, and which agents share a name.
     fn notices(&mut self, notices: &mut Vec<Notice>) {

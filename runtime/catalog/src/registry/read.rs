@@ -6,6 +6,10 @@ use std::{
 };
 
 use cap_std::fs::{Dir, File, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use rustix::{
+    fs::{Mode, OFlags, ResolveFlags},
+    io::Errno,
+};
 
 use crate::definition::MAX_FILE;
 
@@ -35,6 +39,8 @@ pub(super) enum ReadError {
     TooLong { size: u64 },
     #[error("it leads out of its folder")]
     Outside,
+    #[error("a link leads there, and none is followed; put a file or folder in its place")]
+    Linked,
     #[error("{0}")]
     Io(io::Error),
 }
@@ -50,6 +56,26 @@ pub(crate) fn read_below(dir: &Dir, path: impl AsRef<Path>) -> Option<Vec<u8>> {
     read(dir, path).ok().map(|contents| contents.bytes)
 }
 
+/// Reads a file below a folder without passing through any link: what a path says is then where the file is.
+pub(super) fn read_unlinked(dir: &Dir, path: &str) -> Result<Contents, ReadError> {
+    contents(File::from_std(open_unlinked(dir, path, OFlags::NONBLOCK)?))
+}
+
+/// Opens a folder in the same way.
+pub(super) fn open_dir_unlinked(dir: &Dir, path: &str) -> Result<Dir, ReadError> {
+    Ok(Dir::from_std_file(open_unlinked(dir, path, OFlags::DIRECTORY)?))
+}
+
+fn open_unlinked(dir: &Dir, path: &str, flags: OFlags) -> Result<std::fs::File, ReadError> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(dir, path, OFlags::RDONLY | OFlags::CLOEXEC | flags, Mode::empty(), resolve) {
+        Ok(file) => Ok(file.into()),
+        Err(Errno::LOOP) => Err(ReadError::Linked),
+        Err(Errno::XDEV) => Err(ReadError::Outside),
+        Err(error) => Err(ReadError::Io(error.into())),
+    }
+}
+
 /// Reads a file that the operator named, wherever it is.
 pub(super) fn read_named(path: &Path) -> Result<Contents, ReadError> {
     contents(File::open_ambient_with(path, &options(), cap_std::ambient_authority())?)
@@ -58,7 +84,7 @@ pub(super) fn read_named(path: &Path) -> Result<Contents, ReadError> {
 /// Opening a pipe waits for its other end, unless it is asked not to.
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
     options
 }
 

@@ -13,7 +13,7 @@ use std::{
 use cap_std::fs::{Dir, File, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 use serde::{Deserialize, Serialize};
 
-use super::read::{ReadError, read};
+use super::read::read;
 use crate::definition::Notice;
 
 /// The decisions of one user, from a file that only this user can write.
@@ -71,7 +71,7 @@ impl Trust {
         };
         let notice = problem.map(|problem| Notice {
             fix: Some("look at the file and remove it, then decide again".to_owned()),
-            ..Notice::warning(path.display().to_string(), format!("no project agent is trusted: {problem}"))
+            ..Notice::warning(path.display().to_string(), format!("nothing of a project is trusted: {problem}"))
         });
         Self { decisions, notice, ..Self::default() }
     }
@@ -170,7 +170,7 @@ fn stored(path: &Path) -> Result<Decisions, String> {
     let contents = match read(&dir, name) {
         Ok(contents) => contents,
         Err(error) if error.is_missing() => return Ok(Decisions::default()),
-        Err(error @ (ReadError::NotAFile | ReadError::TooLong { .. } | ReadError::Outside | ReadError::Io(_))) => {
+        Err(error) => {
             return Err(format!("the decisions cannot be read: {error}"));
         }
     };

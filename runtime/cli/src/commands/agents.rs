@@ -4,7 +4,7 @@ mod list;
 mod new;
 mod show;
 mod trust;
-mod validate;
+pub(crate) mod validate;
 
 use crate::{Exit, render::Terminal, settings::Settings};
 

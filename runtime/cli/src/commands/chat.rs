@@ -6,7 +6,7 @@ mod slash;
 use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use palisade_agent::Session;
-use palisade_catalog::Registry;
+use palisade_catalog::{Registry, skills_of};
 
 use crate::{
     Exit,
@@ -88,6 +88,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     config.warn(terminal);
     warning.iter().for_each(|warning| terminal.warning(warning));
     effective.warnings.iter().chain(&effective.cut).for_each(|warning| terminal.warning(warning));
+    skills_of(&effective, &registry.skills()).warnings.iter().for_each(|warning| terminal.warning(warning));
     let asker = Person::at(terminal);
     let traces = config.typed.traces.clone();
     let topic = Topic {

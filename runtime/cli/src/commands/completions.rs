@@ -1,5 +1,5 @@
-//! `palisade completions`, and the answers to the shells that have loaded them: names of agents, models and
-//! sessions are looked up when they are asked for.
+//! `palisade completions`, and the answers to the shells that have loaded them: names of agents, skills, models
+//! and sessions are looked up when they are asked for.
 
 use clap_complete::{
     CompleteEnv,
@@ -67,10 +67,23 @@ pub(crate) fn agents() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let Some((_, registry)) = here() else { return Vec::new() };
         let listed = registry.list_visible().into_iter();
-        // A description may come from a project; the shell gets no control characters of it.
-        let help = |text: &str| text.chars().filter(|c| !c.is_control()).take(80).collect::<String>();
-        listed.map(|agent| CompletionCandidate::new(&agent.name).help(Some(help(&agent.description).into()))).collect()
+        listed.map(|agent| described(&agent.name, &agent.description)).collect()
     })
+}
+
+/// The skills there are in the current folder, also those that are not trusted: they can be looked at.
+pub(crate) fn skills() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let Some((_, registry)) = here() else { return Vec::new() };
+        let skills = registry.skills();
+        skills.entries().filter_map(|found| found.skill()).map(|it| described(&it.name, &it.description)).collect()
+    })
+}
+
+/// A description may come from a project; the shell gets no control characters of it.
+fn described(name: &str, description: &str) -> CompletionCandidate {
+    let help: String = description.chars().filter(|c| !c.is_control()).take(80).collect();
+    CompletionCandidate::new(name).help(Some(help.into()))
 }
 
 /// The models that are configured, and the beginnings of others.

@@ -1,6 +1,6 @@
 //! `palisade explain`: what an agent may do, and why.
 
-use palisade_catalog::{Explanation, available, effective};
+use palisade_catalog::{Explanation, available, effective, skills_of};
 use palisade_grants::Decision;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
     settings::Settings,
 };
 
-/// Show what an agent may do: its tools, grants, limits, and why a tool is not there.
+/// Show what an agent may do: its tools, skills, grants, limits, and why a tool is not there.
 ///
 /// Nothing is run, and no model is asked. The same function decides here and in a run.
 #[derive(clap::Args)]
@@ -43,7 +43,8 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
     let found = registry.look_up(&arguments.agent)?;
     let effective = effective(&config.budgeted(found.agent), &available(&registry), &registry);
-    let explanation = Explanation::new(&effective, found.shadows, found.warnings(), &calls);
+    let skills = skills_of(&effective, &registry.skills());
+    let explanation = Explanation::new(&effective, &skills, found.shadows, found.warnings(), &calls);
     if arguments.json {
         terminal.json(&explanation)?;
     } else {
@@ -123,6 +124,7 @@ pub(crate) fn print(explanation: &Explanation, terminal: &Terminal) -> anyhow::R
         };
         terminal.line(&line)?;
     }
+    skills(explanation, terminal)?;
 
     head(terminal, "Grants")?;
     for (name, grant) in explanation.grants.as_object().into_iter().flatten() {
@@ -165,6 +167,24 @@ pub(crate) fn print(explanation: &Explanation, terminal: &Terminal) -> anyhow::R
     }
     for warning in &explanation.warnings {
         terminal.warning(warning);
+    }
+    Ok(())
+}
+
+fn skills(explanation: &Explanation, terminal: &Terminal) -> std::io::Result<()> {
+    if explanation.skills.is_empty() && explanation.skills_excluded.is_empty() {
+        return Ok(());
+    }
+    head(terminal, "Skills")?;
+    let line = || Line::new().add(Style::Plain, "  ");
+    for skill in &explanation.skills {
+        let text = |field: &str| skill[field].as_str().unwrap_or_default();
+        let line = line().column(Style::Good, text("name"), 16).column(Style::Plain, text("given"), 14);
+        terminal.line(&line.column(Style::Dim, text("source"), 8).add(Style::Dim, text("path")))?;
+    }
+    for skill in &explanation.skills_excluded {
+        let why = format!("not there: {}", skill.reason);
+        terminal.line(&line().column(Style::Dim, &skill.name, 16).add(Style::Plain, &why))?;
     }
     Ok(())
 }

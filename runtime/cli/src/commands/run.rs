@@ -12,6 +12,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use palisade_agent::{ENTRY_LIMIT, Event, Watcher as _};
+use palisade_catalog::skills_of;
 use serde_json::Value;
 
 use crate::{
@@ -124,6 +125,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         config.warn(terminal);
         warning.iter().for_each(|warning| terminal.warning(warning));
         effective.warnings.iter().chain(&effective.cut).for_each(|warning| terminal.warning(warning));
+        skills_of(&effective, &registry.skills()).warnings.iter().for_each(|warning| terminal.warning(warning));
     }
     let asker = Person::at(terminal).filter(|_| !arguments.quiet && format == Format::Text);
     let traces = config.typed.traces.clone();

@@ -138,7 +138,7 @@ fn a_damaged_file_of_decisions_trusts_nothing_and_is_not_overwritten() {
         stage.define(FILE).write("trust.json", text);
         let registry = stage.load();
         assert!(untrusted(&registry, "theirs"), "{text}");
-        assert!(says(registry.problems(), &["trust.json", "no project agent is trusted"]), "{text}");
+        assert!(says(registry.problems(), &["trust.json", "nothing of a project is trusted"]), "{text}");
         let mut trust = Trust::load(&stage.path("trust.json"));
         trust.trust(&stage.path("work"), "a.md", b"a");
         assert!(matches!(trust.save(&stage.path("trust.json")), Err(TrustError::Damaged(_))), "{text}");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use palisade_catalog::{Checked, Severity, available, effective};
+use palisade_catalog::{Checked, Notice, Severity, available, effective, skills_of};
 use serde_json::json;
 
 use crate::{
@@ -31,21 +31,38 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let (_, registry) = arguments.lookup.open(settings)?;
     let mut checked =
         if arguments.paths.is_empty() { registry.check() } else { palisade_catalog::check_paths(&arguments.paths)? };
-    let available = available(&registry);
+    let (available, skills) = (available(&registry), registry.skills());
     let Checked { agents, notices, files } = &mut checked;
     for agent in agents.iter() {
-        for warning in effective(agent, &available, &registry).warnings {
-            notices
-                .push(palisade_catalog::Notice::warning(agent.origin.path.as_deref().unwrap_or(&agent.name), warning));
+        let effective = effective(agent, &available, &registry);
+        for warning in effective.warnings.iter().chain(&skills_of(&effective, &skills).warnings) {
+            notices.push(Notice::warning(agent.origin.path.as_deref().unwrap_or(&agent.name), warning));
         }
     }
+    let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
+    report(&Findings { what: "agents", names: &names, notices, files: *files }, arguments.json, terminal)
+}
+
+/// What was found in files that were checked.
+pub(crate) struct Findings<'a> {
+    /// What is in the files: `agents`.
+    pub(crate) what: &'a str,
+    /// The names of those that can be used.
+    pub(crate) names: &'a [&'a str],
+    pub(crate) notices: &'a [Notice],
+    pub(crate) files: usize,
+}
+
+/// Prints what was found.
+pub(crate) fn report(findings: &Findings<'_>, json: bool, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let Findings { what, names, notices, files } = findings;
     let errors = notices.iter().filter(|notice| notice.severity == Severity::Error).count();
     let warnings = notices.len() - errors;
-    if arguments.json {
+    if json {
         let of = |severity: Severity| notices.iter().filter(|notice| notice.severity == severity).collect::<Vec<_>>();
         terminal.json(&json!({
             "files": files,
-            "agents": agents.iter().map(|agent| &agent.name).collect::<Vec<_>>(),
+            (*what): names,
             "errors": of(Severity::Error),
             "warnings": of(Severity::Warning),
         }))?;

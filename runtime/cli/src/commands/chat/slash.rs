@@ -4,7 +4,7 @@ use std::{fs::OpenOptions, io::Write as _, os::unix::fs::OpenOptionsExt as _};
 
 use anyhow::{Context as _, bail};
 use palisade_agent::{Transcript, Usage};
-use palisade_catalog::Explanation;
+use palisade_catalog::{Explanation, skills_of};
 use thiserror::Error;
 
 use super::Chat;
@@ -91,11 +91,9 @@ impl Slash {
             Self::Tools => tools(chat)?,
             Self::Explain => {
                 let found = chat.registry.look_up(chat.name)?;
-                let warnings = found.warnings();
-                explain::print(
-                    &Explanation::new(&chat.conversation.effective, found.shadows, warnings, &[]),
-                    terminal,
-                )?;
+                let (effective, warnings) = (&chat.conversation.effective, found.warnings());
+                let skills = skills_of(effective, &chat.registry.skills());
+                explain::print(&Explanation::new(effective, &skills, found.shadows, warnings, &[]), terminal)?;
             }
             Self::Model => terminal.line(&Line::new().add(Style::Plain, &chat.conversation.model()))?,
             Self::Usage => usage(chat.conversation.usage, terminal)?,

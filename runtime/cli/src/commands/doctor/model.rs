@@ -45,6 +45,11 @@ pub(super) fn examine(arguments: &Arguments, settings: &Settings) -> Vec<Check> 
 
 fn agents(registry: &Registry) -> Vec<Check> {
     let mut checks = vec![Check::ok("agents", format!("{} can be run", registry.list().len()))];
+    let skills = registry.skills();
+    let usable = skills.entries().filter(|found| found.usable().is_ok()).count();
+    checks.push(Check::ok("skills", format!("{usable} can be used")));
+    let told = |problem: &Notice| Check::warn("skills", problem.to_string(), "`palisade skills check` shows more");
+    checks.extend(skills.problems().iter().map(told));
     checks.extend(
         registry
             .problems()
