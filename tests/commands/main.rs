@@ -23,6 +23,7 @@ mod run;
 mod running;
 mod sessions;
 mod shell;
+mod skills;
 mod terminal;
 mod tools;
 mod world;

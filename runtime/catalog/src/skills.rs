@@ -164,4 +164,4 @@ fn reads(effective: &Effective, path: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -41,7 +41,7 @@ fn explore_searches_reads_and_looks_at_files_with_a_few_commands() {
 #[test]
 fn general_reads_and_writes() {
     let general = built_in("general");
-    assert_eq!(tools(&general), ["edit", "glob", "grep", "ls", "read", "think", "tree", "write"]);
+    assert_eq!(tools(&general), ["edit", "glob", "grep", "ls", "read", "think", "tree", "write", "skill"]);
     assert_eq!((general.budget.steps, &general.agent.prompt), (50, &None));
     assert_eq!(general.grants.files, FilesGrant::workspace(Access::ReadWrite));
     assert_eq!(decide(&general, "bash", json!({ "command": "cargo test" })), Decision::Allow);
@@ -174,8 +174,8 @@ fn the_example_agents_of_a_configuration_load() {
         assert_eq!(agent.origin.layer.name(), "configured");
         assert_eq!(
             effective(agent, &available(&registry), &registry).tools.len(),
-            // All but `exec`, which nobody allowed.
-            BuiltIn::all().count() - 1 + DELEGATION.len()
+            // All but `exec`, which nobody allowed, and the tool with which skills are read.
+            BuiltIn::all().count() - 1 + DELEGATION.len() + 1
         );
     }
 }

@@ -13,6 +13,7 @@ mod operations;
 mod peers;
 mod plugin_tools;
 mod plugins;
+mod skills;
 mod trust;
 
 use cap_std::fs::Dir;
