@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf, absolute};
 
+use palisade_agent::Layer;
 use palisade_grants::{FilesGrant, PathPattern};
 
 use super::{places::Places, trust::real_path};
@@ -20,11 +21,15 @@ pub(super) struct KeptBack {
 impl KeptBack {
     /// What these places keep back: what is private is not there for an agent, and where definitions come
     /// from it cannot be changed by one.
-    pub(super) fn of(places: &Places, settings: &ConfigSettings) -> Self {
+    pub(super) fn of(places: &Places, settings: &ConfigSettings, compat: &[String]) -> Self {
         let Some(workspace) = places.workspace.as_deref().map(real_path) else { return Self::default() };
         let private: Vec<PathBuf> = places.private.iter().chain(&places.trust).map(|place| settled(place)).collect();
         let configured = settings.agent_dirs.iter().map(|dir| places.configured(dir));
         let named = configured.chain(places.plugins(settings)).map(|place| settled(&place));
+        // What is the user's needs no trust, so that it must not be made by an agent that works in the home folder.
+        let folders = places.folders(settings, compat, &mut Vec::new()).into_iter();
+        let folders = folders.chain(places.skill_folders(compat)).filter(|folder| folder.layer == Layer::User);
+        let named = named.chain(folders.map(|folder| settled(&folder.at)));
         let given = places.agent_dirs.iter().chain(&places.config).chain(&places.deciding).map(|place| settled(place));
         Self {
             everything: private.iter().any(|place| workspace.starts_with(place)),

@@ -62,7 +62,7 @@ impl Registry {
     /// The same, without reading again what an earlier load has read.
     pub fn load_with(places: &Places, core: &[&str], cache: &mut FileCache) -> Result<Self, LoadError> {
         let (config, compat) = configuration(places)?;
-        let kept_back = KeptBack::of(places, &config.settings);
+        let kept_back = KeptBack::of(places, &config.settings, &compat);
         let mut registry = Self { settings: config.settings, kept_back, ..Self::empty() };
         registry.warnings.extend(config.warnings);
         built_in::agents().into_iter().for_each(|found| registry.insert(found));

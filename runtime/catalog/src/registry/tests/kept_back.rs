@@ -71,3 +71,16 @@ fn an_agent_does_not_change_where_definitions_come_from() {
     }
     assert_eq!(files.access(&path("src")), Some(Access::ReadWrite));
 }
+
+/// What is the user's is used without being asked about.
+#[test]
+fn an_agent_in_the_home_folder_makes_no_skill_and_no_agent_of_the_users() {
+    let stage = Stage::new();
+    stage.write("config.json", r#"{ "compat_dirs": [".team/agents"] }"#).write("home/dotfiles/palisade/x", "");
+    stage.dir.symlink("dotfiles/palisade", "home/.palisade").unwrap();
+    let files = left(&stage, "home", |_| ());
+    for kept in [".team/agents/a.md", ".team/skills/s/SKILL.md", "dotfiles/palisade/skills/s/SKILL.md"] {
+        assert!(files.permit_write(&path(kept)).is_err() && !files.hides(&path(kept)), "{kept}");
+    }
+    assert!(files.permit_write(&path(".team/x")).is_ok());
+}
