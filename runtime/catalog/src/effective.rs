@@ -298,8 +298,8 @@ fn without_effect(agent: &Agent) -> Option<String> {
     let name = agent.exposure.name();
     (agent.exposure != Exposure::Tools).then(|| {
         format!(
-            "`tool_exposure: {name}` changes nothing yet: no plugin of this version brings a command for the shell, so \
-             its tools stay tools"
+            "`tool_exposure: {name}` changes nothing yet: tools of plugins are not commands of the shell in this version, so \
+             they stay tools"
         )
     })
 }
