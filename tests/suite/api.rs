@@ -116,7 +116,12 @@ fn what_is_not_granted_is_not_there() {
             &[Capability::Storage],
             "`grants: { storage: { bytes: 1048576 } }` in the agent's definition would allow it",
         ),
-        ("palisade:host/process@0.1.0", &[Capability::Exec], "no agent can be granted `exec` in this version"),
+        (
+            "palisade:host/process@0.1.0",
+            &[Capability::Exec],
+            "`[exec] allow = [\"cargo test:*\"]` in the operator's or the user's configuration, and `commands` where a \
+             definition has grants, would allow it",
+        ),
         ("palisade:host/agents@0.1.0", &[Capability::Agents], "no agent can be granted `agents` in this version"),
         ("palisade:toolbox/write@0.1.0", &[Capability::Tools], "add `write` to the agent's tools"),
         ("wasi:http/outgoing-handler@0.2.0", &[Capability::Http], "no agent can be granted `net.http` in this version"),

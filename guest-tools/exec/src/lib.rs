@@ -40,8 +40,12 @@ palisade_sdk::tool! {
             let fix = "it is one word; put the others into `arguments`";
             return Err(Failure::InvalidInput(format!("`program` has spaces: {fix}")));
         }
-        let directory = directory.trim_start_matches("./").trim_end_matches('/');
-        let directory = if directory == "." { String::new() } else { directory.to_owned() };
+        // What is absolute stays so, and is refused.
+        let directory = match directory.trim_start_matches("./") {
+            "." => String::new(),
+            absolute if absolute.starts_with('/') => absolute.to_owned(),
+            relative => relative.trim_end_matches('/').to_owned(),
+        };
         let command = Command { program, arguments, directory, input: input.into_bytes() };
         match process::run(&command) {
             Ok(outcome) => Ok(report(&outcome)),

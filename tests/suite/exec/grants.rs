@@ -132,6 +132,7 @@ fn a_worker_that_says_nothing_runs_nothing() {
     let world = furnished(World::new().running(&["echo:*"], programs));
     let said = failure(exec(&world, "echo", &["hello"])).to_string();
     assert!(said.contains("ended without a word"), "{said}");
+    drop(world);
     let programs = Programs { worker: "/no/such/worker".into(), ..stage.programs(true) };
     let world = furnished(World::new().running(&["echo:*"], programs));
     assert!(failure(exec(&world, "echo", &["hello"])).to_string().contains("cannot be started"));

@@ -42,6 +42,7 @@ fn nobody_stays_behind_when_time_is_up_or_the_call_is_cancelled() {
         assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
         assert!(!is_alive(&mark));
 
+        drop(world);
         let world = stage.world(namespaces, &["sh:*"]);
         let scope = world.scope(&["exec"]);
         let call = Call::new();
@@ -95,6 +96,7 @@ fn output_is_bounded_while_it_is_printed() {
     let world = stage.world(true, &["head:*"]).limits(|limits| limits.output = 8 << 10);
     let said = ran(&world, "head", &["-c", "10000000", "/dev/zero"]);
     assert!(said.len() < 8 << 10 && said.contains("(9998976 more bytes were printed and not kept)"), "{}", said.len());
+    drop(world);
     let world = stage.world(true, &[]).limits(|limits| limits.call_time = Duration::from_secs(2));
     let before = Baseline::now();
     assert!(failure(exec(&world, "trespass", &["flood"])).to_string().contains("took too long"));

@@ -6,8 +6,8 @@
 //! be kept back. A folder with something hidden in it cannot be listed, its other contents can be
 //! read by name.
 //!
-//! Nothing can be said about names that are not there yet, and `.git` or `.envrc` must not appear
-//! either. So a program changes the files that are there; it makes, moves and removes files only in
+//! Nothing can be said about names that are not there yet, and those that are protected must not
+//! appear either. So a program changes the files that are there; it makes, moves and removes files only in
 //! its scratch folder.
 
 use std::{
