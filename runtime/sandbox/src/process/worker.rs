@@ -296,8 +296,7 @@ fn own_tasks() -> u64 {
     let Ok(entries) = std::fs::read_dir("/proc") else { return 0 };
     let tasks = entries.flatten().filter_map(|entry| {
         entry.file_name().to_str()?.parse::<u32>().ok()?;
-        let meta = entry.metadata().ok().filter(|meta| meta.uid() == own)?;
-        drop(meta);
+        entry.metadata().ok().filter(|meta| meta.uid() == own)?;
         Some(std::fs::read_dir(entry.path().join("task")).ok()?.count() as u64)
     });
     tasks.sum()
