@@ -11,7 +11,7 @@ pub fn this_process() -> &'static str {
         let pid = std::process::id();
         let host = read("/proc/sys/kernel/hostname").unwrap_or_else(|| "unknown".to_owned()).replace('/', "-");
         let boot = this_boot().unwrap_or_else(|| "unknown".to_owned());
-        let start = start_of(&pid.to_string()).unwrap_or_else(|| "unknown".to_owned());
+        let start = stat(&pid.to_string()).map_or_else(|| "unknown".to_owned(), |stat| stat.start);
         format!("{host}/{boot}/{pid}/{start}")
     })
 }
@@ -25,7 +25,17 @@ pub(crate) fn is_gone(owner: &str) -> bool {
     if !is_pid || this_boot().as_deref() != Some(*boot) || *start == "unknown" {
         return false;
     }
-    start_of(pid).as_deref() != Some(*start)
+    match stat(pid) {
+        Some(stat) => !stat.is_running || stat.start != *start,
+        // There is none, or it is one that this process may not look at; the latter is alive.
+        None => is_nobody(pid),
+    }
+}
+
+/// Whether no process has this number, whoever it might belong to.
+fn is_nobody(pid: &str) -> bool {
+    let pid = pid.parse().ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
 /// The boot of this machine and the namespace in which processes are counted.
@@ -40,19 +50,28 @@ fn this_boot() -> Option<String> {
     .clone()
 }
 
-/// When a process started, in ticks since the boot; nothing if there is none, or only what is left of one.
-fn start_of(pid: &str) -> Option<String> {
+/// What the system says of a process.
+struct Stat {
+    /// More is left of it than that it ended.
+    is_running: bool,
+    /// When it started, in ticks since the boot.
+    start: String,
+}
+
+/// What the system says of a process; nothing if there is none, or none that this process may look at.
+fn stat(pid: &str) -> Option<Stat> {
     let stat = read(&format!("/proc/{pid}/stat"))?;
     // The name of the program is in parentheses and may hold anything, also parentheses.
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let is_running = !["Z", "X"].contains(fields.first()?);
-    is_running.then(|| fields.get(19).map(|start| (*start).to_owned()))?
+    Some(Stat { is_running, start: (*fields.get(19)?).to_owned() })
 }
 
 #[expect(clippy::disallowed_methods, reason = "what the system says of its processes")]
 fn read(path: &str) -> Option<String> {
-    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+    // The name of a program need not be text.
+    fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 
 #[cfg(test)]
@@ -72,7 +91,7 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let [host, boot, ..] = this_process().split('/').collect::<Vec<_>>()[..] else { unreachable!() };
         let pid = child.id().to_string();
-        let owner = format!("{host}/{boot}/{pid}/{}", start_of(&pid).unwrap());
+        let owner = format!("{host}/{boot}/{pid}/{}", stat(&pid).unwrap().start);
         assert!(!is_gone(&owner));
         assert!(is_gone(&format!("{host}/{boot}/{pid}/1")), "the number is the same, the process another");
         child.kill().unwrap();
@@ -80,8 +99,10 @@ mod tests {
         while !is_gone(&owner) {
             std::thread::yield_now();
         }
+        assert!(!is_nobody(&pid), "what is left has its number");
         child.wait().unwrap();
-        assert!(is_gone(&owner));
+        assert!(is_gone(&owner) && is_nobody(&pid));
+        assert!(!is_nobody("1") && !is_nobody(&std::process::id().to_string()), "also somebody else's are somebody");
     }
 
     #[test]
