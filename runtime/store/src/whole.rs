@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use palisade_agent::{Entry, FailureKind, Numbered, StoreError, ToolCall, ToolResult};
+use palisade_agent::{CALLS_PER_REPLY, Entry, FailureKind, Numbered, StoreError, ToolCall, ToolResult};
 
 use crate::rules::{invalid, json};
 
@@ -26,6 +26,12 @@ pub(crate) fn check_whole(entries: &[Numbered]) -> Result<(), StoreError> {
         }
         match &numbered.entry {
             Entry::Reply { calls, .. } => {
+                if calls.len() > CALLS_PER_REPLY {
+                    let count = calls.len();
+                    return Err(invalid(format!(
+                        "entry {expected} has {count} calls, and {CALLS_PER_REPLY} are the most"
+                    )));
+                }
                 for ToolCall { id, .. } in calls {
                     if !ids.insert(id) {
                         return Err(invalid(format!("entry {expected} has a call whose id is taken: `{id}`")));
@@ -50,10 +56,12 @@ pub(crate) fn close(entries: &mut Vec<Numbered>) {
     let Some(last) = entries.iter().rposition(|numbered| matches!(numbered.entry, Entry::Reply { .. })) else { return };
     let (_, tail) = entries.split_at(last);
     let Some((Numbered { at, entry: Entry::Reply { calls, .. }, .. }, results)) = tail.split_first() else { return };
-    let has_result = |call: &ToolCall| {
-        results.iter().any(|numbered| matches!(&numbered.entry, Entry::Result { id, .. } if *id == call.id))
+    let result = |numbered: &'_ Numbered| match &numbered.entry {
+        Entry::Result { id, .. } => Some(id.clone()),
+        _ => None,
     };
-    let open: Vec<String> = calls.iter().filter(|call| !has_result(call)).map(|call| call.id.clone()).collect();
+    let finished: HashSet<String> = results.iter().filter_map(result).collect();
+    let open: Vec<String> = calls.iter().map(|call| &call.id).filter(|id| !finished.contains(*id)).cloned().collect();
     let at = *at;
     for id in open {
         let result = ToolResult::failed(FailureKind::Cancelled, "interrupted; whether it was done is not known");
@@ -97,6 +105,9 @@ mod tests {
         for entries in whole {
             assert_eq!(check_whole(&numbered(entries.clone())), Ok(()), "{entries:?}");
         }
+        let ids: Vec<String> = (0..=CALLS_PER_REPLY).map(|id| id.to_string()).collect();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let many = [vec![reply(&ids)], ids.iter().map(|id| result(id)).collect()].concat();
         let broken = [
             vec![result("1")],
             vec![reply(&["1"])],
@@ -105,6 +116,7 @@ mod tests {
             vec![reply(&["1", "1"]), result("1"), result("1")],
             vec![reply(&["1"]), result("1"), reply(&["1"]), result("1")],
             vec![Entry::Summary { text: "s".into(), covers: 1 }],
+            many,
         ];
         for entries in broken {
             assert!(check_whole(&numbered(entries.clone())).is_err(), "{entries:?}");
