@@ -153,6 +153,7 @@ fn begin(runtime: &Runtime, store: &dyn Store, count: usize) -> anyhow::Result<V
             parent_call: None,
             queued: None,
             entries: Vec::new(),
+            after: None,
             budget: Budget::default(),
             owner: palisade_store::this_process().to_owned(),
             lasts: Duration::from_secs(3600),

@@ -29,6 +29,9 @@ pub trait Store: Send + Sync {
     /// The most recently updated sessions first; [`Listing`] says which.
     async fn sessions(&self, listing: &Listing) -> Result<Vec<Session>, StoreError>;
 
+    /// How many sessions a listing has on all its pages.
+    async fn count(&self, listing: &Listing) -> Result<u64, StoreError>;
+
     /// Changes what is known of a session. Counts as an update.
     async fn change(&self, key: &SessionKey, change: Change) -> Result<Session, StoreError>;
 
@@ -46,7 +49,8 @@ pub trait Store: Send + Sync {
     async fn import(&self, session: NewSession, entries: &[Numbered]) -> Result<Session, StoreError>;
 
     /// Begins a run of a session and holds the session for it. [`StoreError::Busy`] if another run holds it,
-    /// [`StoreError::NotQueued`] if somebody else has answered the message.
+    /// [`StoreError::NotQueued`] if somebody else has answered the message, [`StoreError::Outdated`] if something
+    /// was said since the session was read.
     /// Runs of the session that were left behind by a process that is gone are ended as interrupted.
     async fn begin(&self, run: NewRun) -> Result<Lease, StoreError>;
 
@@ -79,7 +83,7 @@ pub trait Store: Send + Sync {
     async fn calls(&self, tenant: &str, run: &str) -> Result<Vec<CallRecord>, StoreError>;
 
     /// Puts a message behind those that already wait for a session to be free. The same message twice, by its
-    /// id, is one, even if it was answered in between.
+    /// id, is one, even if it was answered in between. An id that a message for another session has is refused.
     async fn enqueue(&self, message: &Queued) -> Result<(), StoreError>;
 
     /// The message that waits longest for a session.
@@ -121,6 +125,9 @@ pub enum StoreError {
     /// The message waits no longer.
     #[error("message `{0}` does not wait any more: it was answered, or its session is gone")]
     NotQueued(String),
+    /// Something was said in the session since it was read. Whoever reads it again may go on.
+    #[error("something was said in session `{0}` meanwhile; try again")]
+    Outdated(String),
     /// Somebody else has taken over the run; nothing that this holder writes counts any more.
     #[error("run `{0}` was taken over by another process; this one must not go on with it")]
     Fenced(String),
@@ -149,6 +156,6 @@ pub enum StoreError {
 impl StoreError {
     /// Whether it may work when tried again.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Busy { .. } | Self::Full(_) | Self::Unavailable(_))
+        matches!(self, Self::Busy { .. } | Self::Outdated(_) | Self::Full(_) | Self::Unavailable(_))
     }
 }

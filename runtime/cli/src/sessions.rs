@@ -6,9 +6,9 @@ mod held;
 
 use crate::WrongUsage;
 
-pub(crate) use find::{by_word, entries, every, latest, short, transcript};
+pub(crate) use find::{by_word, entries, latest, short, transcript};
 pub(crate) use handed::{effective_in, refuse_outside};
-pub(crate) use held::{About, Begun, Elsewhere, Held, Ids, Work};
+pub(crate) use held::{About, Begun, Elsewhere, Held, Ids, Work, readable};
 
 /// Which session a run or a chat is.
 #[derive(clap::Args, Clone, Debug, Default)]

@@ -61,6 +61,10 @@ impl Store for Memory {
         Ok(self.state().list(listing))
     }
 
+    async fn count(&self, listing: &Listing) -> Result<u64, StoreError> {
+        Ok(self.state().wanted(listing).count() as u64)
+    }
+
     async fn change(&self, key: &SessionKey, change: Change) -> Result<Session, StoreError> {
         self.state().change(key, change)
     }

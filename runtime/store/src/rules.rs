@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use jiff::{Timestamp, tz::TimeZone};
 use palisade_agent::{
-    AuditRecord, Batch, Change, Entry, NewRun, NewSession, Queued, Session, SessionKey, Spending, StoreError, ToolCall,
-    Usage,
+    AuditRecord, Batch, Change, Entry, Listing, NewRun, NewSession, Queued, Session, SessionKey, Spending, StoreError,
+    ToolCall, Usage,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -180,6 +180,13 @@ pub(crate) fn findable(key: &SessionKey) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Whether anything can be stored that a listing asks for.
+pub(crate) fn is_findable(listing: &Listing) -> bool {
+    let Listing { tenant, agent, workspace, parent, name, begins, .. } = listing;
+    let mut texts = [agent, workspace, parent, name, begins].into_iter().flatten().chain([tenant]);
+    !texts.any(|text| text.contains('\0'))
+}
+
 /// Refuses a run that nothing can be stored under.
 pub(crate) fn findable_run(tenant: &str, run: &str) -> Result<(), StoreError> {
     if tenant.contains('\0') || run.contains('\0') { Err(no_run(run)) } else { Ok(()) }
@@ -215,6 +222,14 @@ pub(crate) fn queued(message: &Queued) -> Result<(), StoreError> {
     findable(&message.session)?;
     word("the id of a message", &message.id)?;
     json("a message", &(&message.text, &message.about)).map(drop)
+}
+
+/// Refuses a message whose id one for another session has: it would be lost. The same message again is not lost.
+pub(crate) fn refuse_other(session: &str, message: &Queued) -> Result<(), StoreError> {
+    if session == message.session.id {
+        return Ok(());
+    }
+    Err(invalid(format!("message `{}` is for another session; give this one an id of its own", message.id)))
 }
 
 /// Refuses an audit record that cannot be written down.
@@ -304,6 +319,14 @@ impl Hold {
             return Err(StoreError::Busy { session: session.to_owned(), owner: self.owner.clone() });
         }
         Ok(())
+    }
+}
+
+/// Refuses a run that was made up from less, or more, than was said.
+pub(crate) fn refuse_if_outdated(run: &NewRun, entries: u64) -> Result<(), StoreError> {
+    match run.after {
+        Some(after) if after != entries => Err(StoreError::Outdated(run.session.id.clone())),
+        _ => Ok(()),
     }
 }
 

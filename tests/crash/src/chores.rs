@@ -34,6 +34,7 @@ pub(crate) async fn all(store: &dyn Store) -> Result<(), StoreError> {
         parent_call: None,
         queued: Some(message.id),
         entries: vec![Entry::User { text: message.text }],
+        after: None,
         budget: Budget::default(),
         owner: palisade_store::this_process().to_owned(),
         lasts: Duration::from_secs(30),

@@ -124,12 +124,14 @@ async fn one_run(
         }
         None => {
             let mut transcript = transcript;
+            let after = Some(transcript.entries().len() as u64);
             let entries = transcript.take_up(&format!("task {}", tasks + 1), &[]);
             let prints: Vec<String> = entries.iter().map(fingerprint).collect();
             let (agent, model, budget) = (agent.name.clone(), "planner".to_owned(), Budget::default());
             let session = key.clone();
             let (parent, parent_call, queued) = (None, None, None);
-            let new = NewRun { session, agent, model, parent, parent_call, queued, entries, budget, owner, lasts };
+            let new =
+                NewRun { session, agent, model, parent, parent_call, queued, entries, after, budget, owner, lasts };
             let lease = store.begin(new).await?;
             prints.iter().for_each(|print| acknowledge(&format!("entry {print}")));
             (transcript, lease, Vec::new(), Spending::default())

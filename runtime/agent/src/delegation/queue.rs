@@ -143,6 +143,7 @@ impl Delegation {
     async fn set_aside(&self, message: &Queued) -> Result<(), StoreError> {
         let session = self.store.session(&message.session).await?;
         let (mut transcript, known) = self.load(&message.session).await?;
+        let after = Some(transcript.entries().len() as u64);
         let mut entries = transcript.take_up(&message.text, &known);
         entries.push(Entry::Notice { text: SET_ASIDE.to_owned() });
         let run = NewRun {
@@ -153,6 +154,7 @@ impl Delegation {
             parent_call: None,
             queued: Some(message.id.clone()),
             entries,
+            after,
             budget: crate::Budget { steps: 0, ..crate::Budget::default() },
             owner: self.owner.clone(),
             lasts: self.lease,

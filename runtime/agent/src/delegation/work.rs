@@ -163,30 +163,42 @@ impl Delegation {
     }
 
     async fn begin(&self, order: &Order, equipment: &Equipment, queued: Option<&str>) -> Result<Opened, StoreError> {
+        loop {
+            match self.begin_once(order, equipment, queued).await {
+                // Another process has said something between the reading and the holding.
+                Err(StoreError::Outdated(_)) => {}
+                begun => return begun,
+            }
+        }
+    }
+
+    async fn begin_once(
+        &self,
+        order: &Order,
+        equipment: &Equipment,
+        queued: Option<&str>,
+    ) -> Result<Opened, StoreError> {
         let key = order.key();
         let (mut transcript, known) = self.load(&key).await?;
+        let after = Some(transcript.entries().len() as u64);
         let entries = transcript.take_up(&order.text, &known);
-        let mut turn = transcript.entries().len().saturating_sub(1);
+        let turn = transcript.entries().len().saturating_sub(1);
         let provider = equipment.provider.as_ref();
         let run = NewRun {
-            session: key.clone(),
+            session: key,
             agent: order.recruit.agent.name.clone(),
             model: format!("{}:{}", provider.name(), provider.model()).trim_end_matches(':').to_owned(),
             parent: order.asker.run.clone(),
             parent_call: Some(order.call.clone()).filter(|call| !call.is_empty()),
             queued: queued.map(str::to_owned),
             entries,
+            after,
             budget: order.recruit.budget,
             owner: self.owner.clone(),
             lasts: self.lease,
         };
         let lease = self.store.begin(run).await?;
         let leased = Arc::new(Leased::new(Arc::clone(&self.store), lease));
-        // Another process may have said something between the reading and the holding.
-        if self.store.session(&key).await.is_ok_and(|now| now.entries != transcript.entries().len() as u64) {
-            transcript = self.load(&key).await?.0;
-            turn = transcript.entries().len().saturating_sub(1);
-        }
         Ok(Opened { leased, transcript, turn })
     }
 

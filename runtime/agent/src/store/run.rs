@@ -37,6 +37,9 @@ pub struct NewRun {
     /// What it begins with, such as the words of the user: written down in the same step, so that there is no
     /// moment in which a message has left the queue and is nowhere else.
     pub entries: Vec<Entry>,
+    /// How many entries the session had when it was read to make `entries`: if it has others now, nothing is begun.
+    /// Absent: whatever was said, they fit.
+    pub after: Option<u64>,
     /// What it may use up.
     pub budget: Budget,
     /// Who works on it: a process that can be told from any other.

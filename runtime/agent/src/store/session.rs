@@ -117,7 +117,7 @@ pub enum Change {
     Attributes(Value),
 }
 
-/// Which sessions are listed, the most recently updated first.
+/// Which sessions are listed, and in which order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
     /// Whose.
@@ -130,8 +130,16 @@ pub struct Listing {
     pub parent: Option<String>,
     /// Those that agents began, too.
     pub delegated: bool,
+    /// Only those of this name, whatever its case.
+    pub name: Option<String>,
+    /// Only those whose ids begin so.
+    pub begins: Option<String>,
     /// Only those that were updated before this moment: the next page.
     pub before: Option<Timestamp>,
+    /// First those that were pinned, the last pinned first of all; then, or without this, the most recently updated.
+    pub pinned_first: bool,
+    /// Leaves out so many.
+    pub offset: usize,
     /// At most so many; zero means all.
     pub limit: usize,
 }

@@ -19,6 +19,7 @@ async fn hold(stage: &Stage, session: &SessionKey, queued: Option<&Queued>) -> L
         parent_call: None,
         queued: queued.map(|message| message.id.clone()),
         entries: queued.map(|message| Entry::User { text: message.text.clone() }).into_iter().collect(),
+        after: None,
         budget: Budget::default(),
         owner: "somebody else".into(),
         lasts: Duration::from_secs(60),

@@ -3,8 +3,11 @@
 use anyhow::bail;
 use palisade_agent::{LOCAL_TENANT, Listing, Numbered, Session, SessionKey, Store, StoreError, Transcript};
 
-/// How many sessions or entries are read at once.
+/// How many entries are read at once.
 const PAGE: usize = 500;
+
+/// How many sessions are shown that a word may mean.
+const SHOWN: usize = 5;
 
 /// How many characters of an id that nobody chose are shown: enough to tell sessions apart.
 const SHORT: usize = 8;
@@ -25,21 +28,6 @@ pub(crate) async fn latest(store: &dyn Store, agent: &str, workspace: &str) -> R
         ..Listing::default()
     };
     Ok(store.sessions(&listing).await?.into_iter().next())
-}
-
-/// Every session of a listing, page by page.
-pub(crate) async fn every(store: &dyn Store, listing: Listing) -> Result<Vec<Session>, StoreError> {
-    let mut all: Vec<Session> = Vec::new();
-    let mut listing = Listing { limit: PAGE, ..listing };
-    loop {
-        let page = store.sessions(&listing).await?;
-        let is_last = page.len() < PAGE;
-        all.extend(page);
-        listing.before = all.last().map(|session| session.updated_at);
-        if is_last {
-            return Ok(all);
-        }
-    }
 }
 
 /// What was said in a session, with numbers and times.
@@ -71,23 +59,23 @@ pub(crate) async fn by_word(store: &dyn Store, agent: Option<&str>, word: &str) 
         Err(StoreError::NoSession(_)) => {}
         Err(error) => return Err(error.into()),
     }
-    let listing = Listing { tenant: LOCAL_TENANT.to_owned(), delegated: true, ..Listing::default() };
-    let mut all = every(store, listing).await?;
-    let is_called =
-        |session: &Session| session.name.as_ref().is_some_and(|name| name.to_lowercase() == word.to_lowercase());
-    let is_own = |session: &Session| agent.is_none_or(|agent| session.agent == agent);
+    if word.is_empty() {
+        return Err(StoreError::NoSession(String::new()).into());
+    }
+    let listing = Listing { tenant: LOCAL_TENANT.to_owned(), delegated: true, limit: SHOWN + 1, ..Listing::default() };
     // A name is unique among the sessions of an agent, so with an agent there is at most one.
-    let is_named = all.iter().any(|session| is_called(session) && is_own(session));
-    all.retain(|session| match is_named {
-        true => is_called(session) && is_own(session),
-        false => !word.is_empty() && session.id.starts_with(word),
-    });
+    let named = Listing { name: Some(word.to_owned()), agent: agent.map(str::to_owned), ..listing.clone() };
+    let mut all = store.sessions(&named).await?;
+    if all.is_empty() {
+        all = store.sessions(&Listing { begins: Some(word.to_owned()), ..listing }).await?;
+    }
     match all.as_slice() {
         [session] => of_agent(session.clone(), agent),
         [] => Err(StoreError::NoSession(palisade_agent::clip(word, 128)).into()),
         several => {
-            let shown: Vec<String> = several.iter().take(5).map(in_words).collect();
-            bail!("`{word}` may be any of {}; say more of the id", shown.join(", "))
+            let shown: Vec<String> = several.iter().take(SHOWN).map(in_words).collect();
+            let more = if several.len() > SHOWN { " and others" } else { "" };
+            bail!("`{word}` may be any of {}{more}; say more of the id", shown.join(", "))
         }
     }
 }

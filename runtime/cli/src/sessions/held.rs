@@ -4,16 +4,19 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, bail};
 use palisade_agent::{
-    Budget, CallRecord, Ending, LOCAL_TENANT, Leased, Listing, NewRun, NewSession, Queued, RunRecord, RunState,
+    Budget, CallRecord, Ending, Entry, LOCAL_TENANT, Leased, Listing, NewRun, NewSession, Queued, RunRecord, RunState,
     Session, SessionKey, Spending, Store, StoreError, Transcript,
 };
 
-use super::{Wanted, by_word, every, latest, short, transcript};
+use super::{Wanted, by_word, latest, short, transcript};
 use crate::database::{Database, Opened};
 
 /// How long a session is held without a sign of life from whoever holds it. A process of this machine that is gone is
 /// known to be gone at once.
 const LASTS: Duration = Duration::from_secs(30);
+
+/// How many sessions a chat lists.
+const SIBLINGS: usize = 50;
 
 /// The session that a conversation is.
 pub(crate) struct Held {
@@ -46,6 +49,7 @@ pub(crate) enum Work<'a> {
 }
 
 /// What a run is written down with.
+#[derive(Clone)]
 pub(crate) struct About {
     pub(crate) model: String,
     pub(crate) budget: Budget,
@@ -179,30 +183,55 @@ impl Held {
         }
         let Opened { store, url } = self.open().await?;
         let store = store.as_ref();
+        let before = match &self.plan {
+            Plan::New(name) => Some(Plan::New(name.clone())),
+            Plan::Nothing | Plan::Known(_) => None,
+        };
         let key = self.ready(store).await?;
-        let last = store.last_run(&key).await?;
-        let begun = match (work, last) {
-            (Work::Task(task), last) => self.take_up(store, &key, (task, None), last, about).await,
+        let begun = loop {
+            match self.begin_in(store, &key, work, about.clone()).await {
+                // Another process has said something between the reading and the holding.
+                Err(error) if matches!(error.downcast_ref(), Some(StoreError::Outdated(_))) => {}
+                begun => break begun,
+            }
+        };
+        if let (Err(_), Some(before)) = (&begun, before) {
+            // A session in which nothing was said is none.
+            drop(store.delete(&key).await);
+            self.plan = before;
+        }
+        let mut begun = begun.map_err(readable)?;
+        begun.ids = begun.ids.filter(|_| url.lasts());
+        Ok(begun)
+    }
+
+    async fn begin_in(
+        &self,
+        store: &dyn Store,
+        key: &SessionKey,
+        work: Work<'_>,
+        about: About,
+    ) -> anyhow::Result<Begun> {
+        let last = store.last_run(key).await?;
+        match (work, last) {
+            (Work::Task(task), last) => self.take_up(store, key, (task, None), last, about).await,
             (Work::Answer(answer), last) => {
-                self.take_up(store, &key, (&answer.text, Some(&answer.id)), last, about).await
+                self.take_up(store, key, (&answer.text, Some(&answer.id)), last, about).await
             }
             (Work::Unfinished, Some(run @ RunRecord { state: RunState::Open { .. }, .. })) => {
-                self.take_over(store, &key, run, about).await
+                self.take_over(store, key, run, about).await
             }
             (Work::Unfinished, Some(RunRecord { state: RunState::Ended { ending, .. }, .. }))
                 if !matches!(ending, Some(Ending::Answered)) =>
             {
-                self.try_again(store, &key, about).await
+                self.try_again(store, key, about).await
             }
             (Work::Unfinished, _) => bail!(
                 "nothing is left unfinished in session `{}`; say what to do next: palisade run {} --continue \"…\"",
                 short(&key.id),
                 self.agent
             ),
-        };
-        let mut begun = begun.map_err(readable)?;
-        begun.ids = begun.ids.filter(|_| url.lasts());
-        Ok(begun)
+        }
     }
 
     /// The session to write into; a new one is made now.
@@ -231,25 +260,27 @@ impl Held {
         about: About,
     ) -> anyhow::Result<Begun> {
         let mut transcript = transcript(store, key).await?;
+        let after = transcript.entries().len() as u64;
         let calls = match last {
             Some(RunRecord { id, state: RunState::Open { .. }, .. }) => store.calls(LOCAL_TENANT, &id).await?,
             _ => Vec::new(),
         };
         let entries = transcript.take_up(task, &calls);
-        self.begin_run(store, key, (entries, queued), transcript, about).await
+        self.begin_run(store, key, Beginning { after, entries, queued }, transcript, about).await
     }
 
     /// Begins a run that goes on where one ended without an answer.
     async fn try_again(&self, store: &dyn Store, key: &SessionKey, about: About) -> anyhow::Result<Begun> {
         let transcript = transcript(store, key).await?;
-        self.begin_run(store, key, (Vec::new(), None), transcript, about).await
+        let after = transcript.entries().len() as u64;
+        self.begin_run(store, key, Beginning { after, entries: Vec::new(), queued: None }, transcript, about).await
     }
 
     async fn begin_run(
         &self,
         store: &dyn Store,
         key: &SessionKey,
-        (entries, queued): (Vec<palisade_agent::Entry>, Option<&str>),
+        Beginning { after, entries, queued }: Beginning<'_>,
         transcript: Transcript,
         about: About,
     ) -> anyhow::Result<Begun> {
@@ -261,6 +292,7 @@ impl Held {
             parent_call: None,
             queued: queued.map(str::to_owned),
             entries,
+            after: Some(after),
             budget: about.budget,
             owner: palisade_store::this_process().to_owned(),
             lasts: LASTS,
@@ -293,15 +325,16 @@ impl Held {
         Ok(Leased::new(Arc::clone(&opened.store), lease))
     }
 
-    /// The sessions of the agent in the folder, the latest first.
+    /// The latest sessions of the agent in the folder.
     pub(crate) async fn siblings(&mut self) -> anyhow::Result<Vec<Session>> {
         let listing = Listing {
             tenant: LOCAL_TENANT.to_owned(),
             agent: Some(self.agent.clone()),
             workspace: Some(self.workspace.clone()),
+            limit: SIBLINGS,
             ..Listing::default()
         };
-        Ok(every(self.open().await?.store.as_ref(), listing).await?)
+        Ok(self.open().await?.store.sessions(&listing).await?)
     }
 
     /// Takes away all that was said.
@@ -326,6 +359,15 @@ impl Held {
         }
         Ok(())
     }
+}
+
+/// What a run begins with.
+struct Beginning<'a> {
+    /// How many entries there were.
+    after: u64,
+    entries: Vec<Entry>,
+    /// The message of the queue that is among them.
+    queued: Option<&'a str>,
 }
 
 /// What becomes of a session that is about another folder.
@@ -369,7 +411,7 @@ fn lower(one: Budget, other: Budget) -> Budget {
 }
 
 /// Who holds a session, in words that help to find the process.
-fn readable(error: anyhow::Error) -> anyhow::Error {
+pub(crate) fn readable(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<StoreError>() {
         Ok(StoreError::Busy { session, owner }) => {
             let owner = match owner.split('/').collect::<Vec<_>>().as_slice() {
@@ -395,6 +437,28 @@ mod tests {
         let both = lower(began, now);
         assert_eq!((both.steps, both.tokens, both.calls), (3, Some(100), Some(4)));
         assert_eq!(both, lower(now, began));
+    }
+
+    async fn held() -> Held {
+        let (wanted, database) = (Wanted::New(Some("river".to_owned())), Database::in_memory());
+        Held::find(wanted, database, "explore", Path::new("/a"), Elsewhere::Refused).await.unwrap()
+    }
+
+    fn about(model: &str) -> About {
+        About { model: model.to_owned(), budget: Budget::default() }
+    }
+
+    #[tokio::test]
+    async fn a_session_whose_first_run_cannot_begin_leaves_nothing_behind() {
+        let mut held = held().await;
+        let listing = Listing { tenant: LOCAL_TENANT.to_owned(), ..Listing::default() };
+        // A run without a model cannot be written down.
+        assert!(held.begin(Work::Task("go"), Transcript::new(), about("")).await.is_err());
+        let store = held.store().unwrap();
+        assert_eq!(store.sessions(&listing).await.unwrap(), []);
+        held.begin(Work::Task("go"), Transcript::new(), about("offline")).await.map(drop).unwrap();
+        let sessions = store.sessions(&listing).await.unwrap();
+        assert_eq!((sessions.len(), sessions[0].name.as_deref(), sessions[0].entries), (1, Some("river"), 1));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod runs;
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use jiff::Timestamp;
 use palisade_agent::{
@@ -109,24 +109,32 @@ impl State {
         self.tenants.get_mut(&key.tenant).ok_or_else(|| rules::no_session(key))
     }
 
-    pub(super) fn list(&self, listing: &Listing) -> Vec<Session> {
+    /// The sessions of a listing, on all its pages.
+    pub(super) fn wanted<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = &'a Session> {
         let sessions = self.tenants.get(&listing.tenant).into_iter().flat_map(|tenant| tenant.sessions.values());
-        let is_wanted = |session: &&Session| {
+        let name = listing.name.as_deref().map(rules::name_key);
+        let is_wanted = move |session: &&Session| {
             let below = match &listing.parent {
                 Some(parent) => session.origin.parent.as_ref() == Some(parent),
                 None => listing.delegated || session.origin.parent.is_none(),
             };
+            let own_name = || session.name.as_deref().map(rules::name_key);
             below
                 && listing.agent.as_ref().is_none_or(|agent| session.agent == *agent)
                 && listing.workspace.as_ref().is_none_or(|folder| session.origin.workspace.as_ref() == Some(folder))
-                && listing.before.is_none_or(|before| session.updated_at < before)
+                && listing.begins.as_ref().is_none_or(|beginning| session.id.starts_with(beginning))
+                && (name.is_none() || name == own_name())
         };
-        let mut found: Vec<Session> = sessions.map(|held| &held.session).filter(is_wanted).cloned().collect();
-        found.sort_by_key(|session| std::cmp::Reverse(session.updated_at));
-        if listing.limit > 0 {
-            found.truncate(listing.limit);
-        }
-        found
+        sessions.map(|held| &held.session).filter(is_wanted)
+    }
+
+    pub(super) fn list(&self, listing: &Listing) -> Vec<Session> {
+        let is_before = |session: &&Session| listing.before.is_none_or(|before| session.updated_at < before);
+        let mut found: Vec<Session> = self.wanted(listing).filter(is_before).cloned().collect();
+        let pinned = |session: &Session| session.pinned_at.filter(|_| listing.pinned_first);
+        found.sort_by_key(|session| (Reverse(pinned(session)), Reverse(session.updated_at)));
+        let limit = if listing.limit == 0 { usize::MAX } else { listing.limit };
+        found.into_iter().skip(listing.offset).take(limit).collect()
     }
 
     pub(super) fn change(&mut self, key: &SessionKey, change: Change) -> Result<Session, StoreError> {
@@ -175,8 +183,8 @@ impl State {
         rules::queued(message)?;
         let now = self.now;
         let tenant = self.tenant_of(&message.session)?;
-        if tenant.queue.values().any(|waiting| waiting.message.id == message.id) {
-            return Ok(());
+        if let Some(same) = tenant.queue.values().find(|waiting| waiting.message.id == message.id) {
+            return rules::refuse_other(&same.message.session.id, message);
         }
         let at = tenant.next_moment(now)?;
         tenant.queue.insert(at.as_microsecond(), Waiting { message: message.clone(), is_answered: false });

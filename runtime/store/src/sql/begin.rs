@@ -69,6 +69,7 @@ impl Work for Begin {
         let (run, key) = (&self.run, &self.run.session);
         let held = locked(link, key).await?;
         held.refuse_if_live(key, link.now)?;
+        rules::refuse_if_outdated(run, held.entries)?;
         if let Some(message) = &run.queued {
             take_message(link, key, message).await?;
             passing("store.begin.message");

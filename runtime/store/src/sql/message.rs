@@ -37,9 +37,10 @@ impl Work for Enqueue<'_> {
         let (key, id) = (&self.message.session, &self.message.id);
         locked(link, key).await?;
         let at = next_moment(link, &key.tenant).await?;
-        let same = link.row("SELECT 1 FROM messages WHERE tenant = $1 AND id = $2", values![&key.tenant, id]).await?;
-        if same.is_some() {
-            return Ok(());
+        let same =
+            link.row("SELECT session FROM messages WHERE tenant = $1 AND id = $2", values![&key.tenant, id]).await?;
+        if let Some(same) = same {
+            return Ok(rules::refuse_other(&same.text(0)?, self.message)?);
         }
         link.run(
             "INSERT INTO messages (tenant, id, session, moment, message) VALUES ($1, $2, $3, $4, $5)",

@@ -13,7 +13,7 @@ use super::{
     begin::{Begin, Claim, End},
     create::Create,
     hold::Renew,
-    listing::List,
+    listing::{Count, List},
     look::{AddUp, Calls, Entries, FindRun, LastRun},
     message::{Audit, Audits, Enqueue, NextQueued},
     record::Record,
@@ -37,12 +37,17 @@ impl<P: Place> Store for Sql<P> {
     }
 
     async fn sessions(&self, listing: &Listing) -> Result<Vec<Session>, StoreError> {
-        let texts =
-            [Some(&listing.tenant), listing.agent.as_ref(), listing.workspace.as_ref(), listing.parent.as_ref()];
-        if texts.into_iter().flatten().any(|text| text.contains('\0')) {
-            return Ok(Vec::new());
+        match rules::is_findable(listing) {
+            true => self.place.read(&List(listing)).await,
+            false => Ok(Vec::new()),
         }
-        self.place.read(&List(listing)).await
+    }
+
+    async fn count(&self, listing: &Listing) -> Result<u64, StoreError> {
+        match rules::is_findable(listing) {
+            true => self.place.read(&Count(listing)).await,
+            false => Ok(0),
+        }
     }
 
     async fn change(&self, key: &SessionKey, change: Change) -> Result<Session, StoreError> {

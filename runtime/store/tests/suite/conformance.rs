@@ -39,6 +39,7 @@ hold! {
         ids_and_names_are_taken_once
         the_most_recently_updated_comes_first
         lists_are_narrowed_and_paged
+        sessions_are_found_by_name_and_by_beginning
         attributes_are_merged_deeply
         pinning_decides_nothing
         tenants_never_see_each_other
@@ -49,6 +50,7 @@ hold! {
         a_write_of_somebody_who_was_replaced_is_refused
         a_run_that_is_over_is_not_taken_over
         a_message_is_answered_once
+        a_run_begins_with_what_was_read_or_not_at_all
         many_write_at_once_and_nothing_is_lost
         of_many_who_claim_one_wins;
     telling:

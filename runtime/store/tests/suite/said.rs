@@ -53,6 +53,7 @@ pub(crate) fn run(key: &SessionKey, owner: &str, entries: Vec<Entry>) -> NewRun 
         parent_call: None,
         queued: None,
         entries,
+        after: None,
         budget: Budget::default(),
         owner: owner.into(),
         lasts: LASTS,

@@ -12,7 +12,7 @@ use crate::{
     commands::completions as complete,
     database::{Desk, Reach},
     render::{Line, Style, Terminal},
-    sessions::{by_word, is_route, short},
+    sessions::{by_word, is_route, readable, short},
     settings::Settings,
 };
 
@@ -109,7 +109,7 @@ fn change(
 
 pub(super) fn clear(arguments: &Clear, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let (desk, session) = arguments.one.find(settings, terminal)?;
-    let session = desk.wait(desk.store.clear(&key(&session)))?;
+    let session = desk.wait(desk.store.clear(&key(&session))).map_err(|error| readable(error.into()))?;
     tell(&session, "is empty now", arguments.json, terminal)
 }
 
@@ -128,7 +128,7 @@ pub(super) fn delete(arguments: &Delete, settings: &Settings, terminal: &Termina
         return Ok(Exit::Failed);
     }
     for session in &sessions {
-        desk.wait(desk.store.delete(&key(session)))?;
+        desk.wait(desk.store.delete(&key(session))).map_err(|error| readable(error.into()))?;
         if !arguments.json {
             terminal.note(&Line::new().add(Style::Plain, &format!("session {} is gone", short(&session.id))));
         }

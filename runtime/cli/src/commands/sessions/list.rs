@@ -11,7 +11,7 @@ use crate::{
     commands::completions as complete,
     database::{Desk, Reach},
     render::{Line, Style, Terminal, words},
-    sessions::{every, short},
+    sessions::short,
     settings::Settings,
 };
 
@@ -50,12 +50,13 @@ pub(super) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         agent: arguments.agent.clone(),
         workspace: folder.map(|folder| folder.display().to_string()),
         delegated: arguments.all,
+        pinned_first: true,
+        limit: arguments.limit,
+        offset: arguments.offset,
         ..Listing::default()
     };
-    let sessions = ordered(desk.wait(every(desk.store.as_ref(), listing))?);
-    let total = sessions.len();
-    let limit = if arguments.limit == 0 { usize::MAX } else { arguments.limit };
-    let shown: Vec<&Session> = sessions.iter().skip(arguments.offset).take(limit).collect();
+    let shown = ordered(desk.wait(desk.store.sessions(&listing))?);
+    let total = usize::try_from(desk.wait(desk.store.count(&listing))?).unwrap_or(usize::MAX);
     if arguments.json {
         terminal.json(&json!({ "sessions": shown, "total": total }))?;
         return Ok(Exit::Done);
@@ -72,7 +73,8 @@ pub(super) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
 }
 
 /// By agent, the agent with the latest session first; in each, first what was pinned, the last pinned first.
-fn ordered(sessions: Vec<Session>) -> Vec<Session> {
+fn ordered(mut sessions: Vec<Session>) -> Vec<Session> {
+    sessions.sort_by_key(|session| Reverse(session.updated_at));
     let mut agents: Vec<(String, Vec<Session>)> = Vec::new();
     for session in sessions {
         match agents.iter_mut().find(|(agent, _)| *agent == session.agent) {
@@ -87,7 +89,7 @@ fn ordered(sessions: Vec<Session>) -> Vec<Session> {
     agents.into_iter().flat_map(|(_, own)| own).collect()
 }
 
-fn print(sessions: &[&Session], terminal: &Terminal) -> std::io::Result<()> {
+fn print(sessions: &[Session], terminal: &Terminal) -> std::io::Result<()> {
     let mut agent = None;
     for session in sessions {
         if agent != Some(&session.agent) {

@@ -18,6 +18,7 @@ impl State {
         let (key, now) = (run.session.clone(), self.now);
         rules::new_run(&run)?;
         self.refuse_if_held(&key)?;
+        rules::refuse_if_outdated(&run, self.held(&key)?.session.entries)?;
         if let Some(id) = &run.queued {
             let mut queue = self.tenant_of(&key)?.queue.values_mut();
             let waiting = queue.find(|waiting| waiting.message.id == *id && waiting.message.session == key);

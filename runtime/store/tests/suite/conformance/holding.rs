@@ -93,6 +93,30 @@ pub(super) async fn a_message_is_answered_once(store: &dyn Store) {
     }
     assert_eq!(store.next_queued(&key).await.unwrap(), None);
     assert_eq!(numbers(store, &key).await, [1, 2, 3]);
+    // A message for another session is another message.
+    store.create(session("a", "other")).await.unwrap();
+    let lost = store.enqueue(&message(&crate::said::key("a", "other"), "m1")).await;
+    assert!(matches!(lost, Err(StoreError::Invalid(_))), "{lost:?}");
+}
+
+/// J13, STO-12: of two that read a session before either holds it, the second one reads it again.
+pub(super) async fn a_run_begins_with_what_was_read_or_not_at_all(store: &dyn Store) {
+    store.create(session("a", "s")).await.unwrap();
+    let key = key("a", "s");
+    store.enqueue(&message(&key, "m")).await.unwrap();
+    let after = |count: u64| palisade_agent::NewRun { after: Some(count), ..run(&key, "x", vec![user("hello")]) };
+    let first = store.begin(after(0)).await.unwrap();
+    assert!(matches!(store.begin(after(0)).await, Err(StoreError::Busy { .. })));
+    store.end(&first, &answered(1)).await.unwrap();
+    for count in [0, 2] {
+        let answering = palisade_agent::NewRun { queued: Some("m".into()), ..after(count) };
+        assert_eq!(store.begin(answering).await, Err(StoreError::Outdated("s".into())));
+    }
+    assert_eq!(numbers(store, &key).await, [1]);
+    assert!(store.next_queued(&key).await.unwrap().is_some(), "it still waits");
+    assert_eq!(store.last_run(&key).await.unwrap().unwrap().id, first.run);
+    store.begin(after(1)).await.unwrap();
+    assert_eq!(numbers(store, &key).await, [1, 2]);
 }
 
 /// STO-07

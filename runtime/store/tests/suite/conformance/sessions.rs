@@ -131,6 +131,47 @@ pub(super) async fn lists_are_narrowed_and_paged(store: &dyn Store) {
     assert_eq!(ids(store, &rest).await, ["3", "2", "1"]);
 }
 
+/// L5, L10, L16
+pub(super) async fn sessions_are_found_by_name_and_by_beginning(store: &dyn Store) {
+    let with = |id: &str, agent: &str, name: Option<&str>| NewSession {
+        agent: agent.into(),
+        name: name.map(str::to_owned),
+        ..session("a", id)
+    };
+    store.create(with("ab_1", "clerk", Some("Ärger"))).await.unwrap();
+    store.create(with("ab-2", "clerk", None)).await.unwrap();
+    store.create(with("aB-3", "other", Some("ärger"))).await.unwrap();
+    store.create(with("b", "other", None)).await.unwrap();
+    store.create(session("b", "ab-4")).await.unwrap();
+    let listing = all("a");
+    let begins = |text: &str| Listing { begins: Some(text.into()), ..listing.clone() };
+    let named = |text: &str| Listing { name: Some(text.into()), ..listing.clone() };
+    for (wanted, expected) in [
+        (begins("ab"), vec!["ab-2", "ab_1"]),
+        (begins("ab_"), vec!["ab_1"]),
+        (begins("ab%"), vec![]),
+        (begins("ab-2"), vec!["ab-2"]),
+        (begins("ab-22"), vec![]),
+        (begins("\0"), vec![]),
+        (begins("ä"), vec![]),
+        (named("ÄRGER"), vec!["aB-3", "ab_1"]),
+        (Listing { agent: Some("clerk".into()), ..named("ärger") }, vec!["ab_1"]),
+        (named("a"), vec![]),
+        (named("\0"), vec![]),
+    ] {
+        assert_eq!(ids(store, &wanted).await, expected, "{wanted:?}");
+        assert_eq!(store.count(&wanted).await.unwrap(), expected.len() as u64, "{wanted:?}");
+    }
+    store.change(&key("a", "ab-2"), Change::Pinned(true)).await.unwrap();
+    store.change(&key("a", "ab_1"), Change::Pinned(true)).await.unwrap();
+    store.change(&key("a", "aB-3"), Change::Name(None)).await.unwrap();
+    let pinned = Listing { pinned_first: true, ..listing };
+    assert_eq!(ids(store, &pinned).await, ["ab_1", "ab-2", "aB-3", "b"]);
+    let page = Listing { offset: 1, limit: 2, ..pinned };
+    assert_eq!((ids(store, &page).await, store.count(&page).await.unwrap()), (vec!["ab-2".into(), "aB-3".into()], 4));
+    assert_eq!(ids(store, &Listing { offset: usize::MAX, ..page }).await, Vec::<String>::new());
+}
+
 /// L11
 pub(super) async fn attributes_are_merged_deeply(store: &dyn Store) {
     store.create(session("a", "s")).await.unwrap();

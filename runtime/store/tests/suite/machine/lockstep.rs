@@ -239,6 +239,9 @@ impl<K: Kind> Lockstep<K> {
             for narrower in [
                 Listing { delegated: false, ..listing.clone() },
                 Listing { parent: Some("s0".into()), limit: 2, ..listing.clone() },
+                Listing { pinned_first: true, offset: 1, limit: 2, ..listing.clone() },
+                Listing { name: Some("oNE".into()), ..listing.clone() },
+                Listing { begins: Some("s".into()), offset: 1, ..listing.clone() },
                 Listing {
                     delegated: false,
                     workspace: Some("one".into()),
@@ -247,7 +250,8 @@ impl<K: Kind> Lockstep<K> {
                 },
             ] {
                 let found = store.sessions(&narrower).await.unwrap();
-                seen.push(format!("{:?}", found.iter().map(|session| &session.id).collect::<Vec<_>>()));
+                let count = store.count(&narrower).await.unwrap();
+                seen.push(format!("{count} {:?}", found.iter().map(|session| &session.id).collect::<Vec<_>>()));
             }
             for session in sessions {
                 seen.extend(self.look_at(store, which, &SessionKey::new(tenant, &session.id)).await);
