@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     let mut words = env::args().skip(1);
     let attempt = words.next().unwrap_or_default();
     let told =
-        Told(words.filter_map(|word| Some(word.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()))?)).collect());
+        Told(words.filter_map(|word| word.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()))).collect());
     let came = [files::attempt, kernel::attempt, network::attempt, processes::attempt]
         .iter()
         .find_map(|group| group(&attempt, &told))
