@@ -42,8 +42,7 @@ pub(crate) fn kernel(result: impl TryInto<i64>) -> io::Result<i64> {
 fn main() -> ExitCode {
     let mut words = env::args().skip(1);
     let attempt = words.next().unwrap_or_default();
-    let told =
-        Told(words.filter_map(|word| word.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()))).collect());
+    let told = Told(words.filter_map(|word| word.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()))).collect());
     let came = [files::attempt, kernel::attempt, network::attempt, processes::attempt]
         .iter()
         .find_map(|group| group(&attempt, &told))

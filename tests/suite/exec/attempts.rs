@@ -185,7 +185,7 @@ impl Others {
         assert!(self.named.accept().is_err() && self.hidden.accept().is_err(), "{attempt} connected");
         assert!(self.udp.recv(&mut byte).is_err() && self.datagrams.recv(&mut byte).is_err(), "{attempt} sent");
         assert!(self.victim.try_wait().unwrap().is_none(), "{attempt} ended another process");
-        drop(self.held.metadata().unwrap());
+        assert!(self.held.metadata().is_ok(), "{attempt} took a file away");
     }
 }
 
