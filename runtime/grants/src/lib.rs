@@ -39,7 +39,7 @@ pub use denial::Denial;
 pub use domain::{BadDomain, DomainPattern};
 pub use files::{Access, FilesGrant, PermittedWrite};
 pub use grants::Grants;
-pub use http::{Host, HttpGrant};
+pub use http::{Host, HttpGrant, HttpRequest, Networks, PermittedAddress, PermittedRequest};
 pub use lists::Lists;
 pub use names::{DELEGATION, canonical_tool};
 pub use path::{BadPath, WorkspacePath};

@@ -45,6 +45,7 @@ const DESCRIBING: Limits = Limits {
     host_call: 1 << 20,
     written: 0,
     created: 0,
+    requests: 0,
     ..Limits::STANDARD
 };
 

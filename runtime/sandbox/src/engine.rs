@@ -98,6 +98,7 @@ impl Engine {
             .thread_keep_alive(IDLE)
             .thread_name("palisade-sandbox")
             .enable_time()
+            .enable_io()
             .build()?;
         Ok(Self {
             inner: Arc::new(Inner {

@@ -9,7 +9,8 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use crate::{
     Limits,
     capabilities::{
-        preopens::Files, process::Native, progress::Progress, shell::Session, storage::StorageSpace, trail::Trail,
+        http::Http, preopens::Files, process::Native, progress::Progress, shell::Session, storage::StorageSpace,
+        trail::Trail,
     },
     meter::Meter,
     output::Sink,
@@ -30,6 +31,7 @@ pub(crate) struct Host {
     /// Bytes of each stream that is kept of a native program.
     pub(crate) output: usize,
     pub(crate) session: Session,
+    pub(crate) http: Option<Box<Http>>,
     pub(crate) progress: Option<Arc<dyn Progress>>,
     /// The tools of the agent that this guest works for.
     pub(crate) tools: Tools,

@@ -30,6 +30,16 @@ pub struct Limits {
     pub created: u64,
     /// Tools that call tools that call tools.
     pub depth: u32,
+    /// Requests over the network.
+    pub requests: u32,
+    /// Bytes of the headers of one request, and likewise of one answer.
+    pub header: usize,
+    /// Bytes of the bodies of all requests together.
+    pub sent: u64,
+    /// Bytes of the bodies of all answers together.
+    pub received: u64,
+    /// Time until there is a connection, and likewise until an answer begins and between two pieces of it.
+    pub request_time: Duration,
 }
 
 impl Limits {
@@ -47,6 +57,11 @@ impl Limits {
         written: 64 << 20,
         created: 1_000,
         depth: 4,
+        requests: 64,
+        header: 32 << 10,
+        sent: 4 << 20,
+        received: 16 << 20,
+        request_time: Duration::from_secs(15),
     };
 
     /// The lower of both, limit by limit.
@@ -64,6 +79,11 @@ impl Limits {
             written: self.written.min(other.written),
             created: self.created.min(other.created),
             depth: self.depth.min(other.depth),
+            requests: self.requests.min(other.requests),
+            header: self.header.min(other.header),
+            sent: self.sent.min(other.sent),
+            received: self.received.min(other.received),
+            request_time: self.request_time.min(other.request_time),
         }
     }
 }

@@ -28,6 +28,10 @@ impl Meter {
         Self { limits, memory: 0, peak_memory: 0, table_elements: 0, refused: None }
     }
 
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
     pub(crate) fn peak_memory(&self) -> usize {
         self.peak_memory
     }

@@ -184,6 +184,9 @@ pub(crate) async fn call_from(caller: &mut Host, tool: &str, input: &str) -> Rep
     let deadline = caller.deadline.min(Instant::now() + linked.limits.call_time);
     let mut host = linked.host(&caller.tools, &caller.cancelled, depth, deadline);
     host.files.quota = Arc::clone(&caller.files.quota);
+    if let (Some(http), Some(callers)) = (&mut host.http, &caller.http) {
+        http.share(callers);
+    }
     run(&linked, host, Ask::Call(input)).await.into_report()
 }
 
@@ -282,6 +285,9 @@ async fn run(tool: &LinkedTool, host: Host, ask: Ask<'_>) -> Ended {
     let outcome = if call.is_cancelled() { Err(Stop::Cancelled.into()) } else { outcome };
     let mut host = store.into_data();
     if let Some(denial) = host.files.refused_write() {
+        Host::deny(&mut host.denials, denial);
+    }
+    for denial in host.http.iter().flat_map(|http| http.denials()) {
         Host::deny(&mut host.denials, denial);
     }
     let outcome = match outcome {

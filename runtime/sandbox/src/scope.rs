@@ -10,10 +10,11 @@ use palisade_grants::{Capability, Denial, Grants};
 use wasmtime::component::{Linker, ResourceTable};
 
 use crate::{
-    Compiled, Description, Engine, Failure, Limits, ProgramCall, Programs, Storage, Workspace, WorkspaceError,
+    Compiled, Description, Engine, Failure, Limits, Network, ProgramCall, Programs, Storage, Workspace, WorkspaceError,
     bindings::{ToolPre, exports},
     capabilities::{
         base, files,
+        http::{self, Http, Web},
         preopens::{Files, Preopens},
         process,
         process::Native,
@@ -40,6 +41,7 @@ pub struct Scope {
     preopens: Preopens,
     storage: Option<Arc<dyn Storage>>,
     programs: Option<Arc<Programs>>,
+    network: Option<Network>,
     tools: Tools,
 }
 
@@ -49,6 +51,7 @@ pub(crate) struct Shape {
     files: bool,
     storage: bool,
     process: bool,
+    http: bool,
     toolbox: BTreeSet<String>,
 }
 
@@ -66,6 +69,7 @@ pub(crate) struct LinkedTool {
     native: Option<Native>,
     /// What one call of it leaves for the next.
     session: Session,
+    web: Option<Web>,
     /// Asked before another tool calls this one.
     pub(crate) gate: Option<Gate>,
 }
@@ -109,7 +113,8 @@ impl Scope {
         storage: Option<Arc<dyn Storage>>,
     ) -> Result<Self, WorkspaceError> {
         let preopens = Preopens::open(workspace, &grants.files)?;
-        Ok(Self { engine: engine.clone(), grants, limits, preopens, storage, programs: None, tools: Tools::default() })
+        let (engine, network) = (engine.clone(), workspace.network());
+        Ok(Self { engine, grants, limits, preopens, storage, programs: None, network, tools: Tools::default() })
     }
 
     /// The same with what an operator lets native programs have. Without it none is run, whatever is granted.
@@ -121,16 +126,8 @@ impl Scope {
     /// A scope that lends nothing but links everything, for asking a tool what it is.
     pub(crate) fn for_describing(engine: &Engine, limits: Limits) -> Self {
         let preopens = Preopens::none();
-        let grants = Grants::default();
-        Self {
-            engine: engine.clone(),
-            grants,
-            limits,
-            preopens,
-            storage: None,
-            programs: None,
-            tools: Tools::default(),
-        }
+        let (engine, grants) = (engine.clone(), Grants::default());
+        Self { engine, grants, limits, preopens, storage: None, programs: None, network: None, tools: Tools::default() }
     }
 
     /// What the agent may do.
@@ -176,6 +173,11 @@ impl Scope {
             commands: grants.commands.clone(),
             env: grants.env.clone(),
         });
+        let web = (!grants.http.is_empty()).then(|| Web {
+            hosts: grants.http.clone(),
+            secrets: grants.secrets.clone(),
+            network: self.network.clone(),
+        });
         let linked = LinkedTool {
             pre,
             limits: self.limits_with(native.as_ref()),
@@ -185,6 +187,7 @@ impl Scope {
             storage,
             native,
             session: Session::default(),
+            web,
             gate: bounds.gate,
         };
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
@@ -245,6 +248,7 @@ impl Scope {
             files: needs.asks(Capability::FsRead),
             storage: needs.asks(Capability::Storage),
             process: needs.asks(Capability::Exec),
+            http: needs.asks(Capability::Http),
             toolbox: needs.toolbox.clone(),
         };
         let linked = LinkedTool {
@@ -256,6 +260,7 @@ impl Scope {
             storage: None,
             native: None,
             session: Session::default(),
+            web: None,
             gate: None,
         };
         sandbox::describe_here(&linked, &self.tools, call)
@@ -280,6 +285,7 @@ impl Scope {
             files: !grants.files.is_empty(),
             storage: grants.storage.is_some(),
             process: !grants.commands.is_empty(),
+            http: !grants.http.is_empty(),
             toolbox: tool.needs().toolbox.clone(),
         })
     }
@@ -324,6 +330,7 @@ impl LinkedTool {
             native: self.native.clone(),
             output: self.limits.output,
             session: self.session.clone(),
+            http: self.web.as_ref().map(|web| Box::new(Http::new(web.clone(), self.limits, deadline))),
             progress: call.progress(),
             tools: Arc::clone(tools),
             depth,
@@ -360,6 +367,9 @@ fn linker(engine: &Engine, shape: &Shape) -> wasmtime::Result<Linker<Host>> {
     if shape.process {
         process::link(&mut linker)?;
     }
+    if shape.http {
+        http::link(&mut linker)?;
+    }
     for tool in &shape.toolbox {
         toolbox::link(&mut linker, tool)?;
     }
@@ -379,7 +389,10 @@ fn not_granted(import: &str, capabilities: &[Capability], missing_tool: Option<&
         (Capability::Exec, _) => "`[exec] allow = [\"cargo test:*\"]` in the operator's or the user's configuration, \
                                   and `commands` where a definition has grants, would allow it"
             .to_owned(),
-        (Capability::Http | Capability::Agents | Capability::Env | Capability::Secrets, _) => {
+        (Capability::Http, _) => {
+            "`grants: { http: [\"api.example.com\"] }` in the agent's definition would allow it".to_owned()
+        }
+        (Capability::Agents | Capability::Env | Capability::Secrets, _) => {
             format!("no agent can be granted `{capability}` in this version")
         }
         (Capability::Tools | Capability::Progress, _) => "declare `tools` in the tool's description".to_owned(),

@@ -11,12 +11,15 @@ use cap_std::fs::Dir;
 use palisade_grants::{FilesGrant, WorkspacePath};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
-/// The folder an agent works in. It is opened once; what happens to its name afterwards does not
-/// matter. Cheap to clone.
+use crate::Network;
+
+/// The folder an agent works in, and the network around it. It is opened once; what happens to its name
+/// afterwards does not matter. Cheap to clone.
 #[derive(Clone)]
 pub struct Workspace {
     root: Option<Arc<Dir>>,
     scratch_in: Option<Arc<Path>>,
+    network: Option<Network>,
 }
 
 /// Why a folder cannot be worked in.
@@ -50,7 +53,9 @@ impl Workspace {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
         match open_beneath(&root, ".", OFlags::PATH | OFlags::DIRECTORY) {
-            Ok(_) => Ok(Self { root: Some(Arc::new(Dir::from_std_file(root.into()))), scratch_in: None }),
+            Ok(_) => {
+                Ok(Self { root: Some(Arc::new(Dir::from_std_file(root.into()))), scratch_in: None, network: None })
+            }
             Err(rustix::io::Errno::NOSYS) => Err(WorkspaceError::Kernel),
             Err(error) => Err(failed(error)),
         }
@@ -58,7 +63,7 @@ impl Workspace {
 
     /// No folder at all: for agents that touch no files.
     pub fn none() -> Self {
-        Self { root: None, scratch_in: None }
+        Self { root: None, scratch_in: None, network: None }
     }
 
     /// The same, with the scratch folders of its agents below this directory in place of the
@@ -67,6 +72,16 @@ impl Workspace {
     #[must_use]
     pub fn with_scratch_in(self, directory: &Path) -> Self {
         Self { scratch_in: Some(directory.into()), ..self }
+    }
+
+    /// The same with a way to reach hosts. Without, no request is made, whatever is granted.
+    #[must_use]
+    pub fn with_network(self, network: Network) -> Self {
+        Self { network: Some(network), ..self }
+    }
+
+    pub(crate) fn network(&self) -> Option<Network> {
+        self.network.clone()
     }
 
     pub(crate) fn scratch_in(&self) -> Option<Arc<Path>> {

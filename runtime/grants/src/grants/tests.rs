@@ -1,7 +1,7 @@
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
 use super::*;
-use crate::WorkspacePath;
+use crate::{HttpRequest, WorkspacePath};
 
 #[test]
 fn a_reading_tool_in_a_writing_agent_reads() {
@@ -54,7 +54,21 @@ fn grants() -> impl Strategy<Value = Grants> {
     let words = &["*", "a*", "ab", "abc*", "abc", "b"];
     (
         folders(),
-        reach(&["*", "example.com", "*.example.com", "a.example.com", "*.a.example.com", "b.a.example.com", "x.org"]),
+        reach(&[
+            "*",
+            "example.com",
+            "*.example.com",
+            "a.example.com",
+            "*.a.example.com",
+            "b.a.example.com",
+            "x.org",
+            "a.example.com:8443",
+            "http://a.example.com",
+            "GET,POST a.example.com",
+            "* *.example.com:*",
+            "POST,PUT x.org",
+            "* *.org:8443",
+        ]),
         reach(&["*", "cargo:*", "cargo", "cargo test:*", "cargo test", "make", "make all:*"]),
         reach(words),
         reach(words),
@@ -71,10 +85,20 @@ fn grants() -> impl Strategy<Value = Grants> {
         })
 }
 
+/// Requests to hosts of several kinds, in several ways.
+fn requests() -> impl Iterator<Item = HttpRequest> {
+    let hosts = ["example.com", "a.example.com", "b.a.example.com", "c.b.a.example.com", "x.org", "evil.org"];
+    let places = [("https", ""), ("https", ":8443"), ("http", ""), ("http", ":8443")];
+    let each =
+        move |host: &'static str| places.into_iter().map(move |(scheme, port)| (scheme, format!("{host}{port}")));
+    hosts.into_iter().flat_map(each).flat_map(|(scheme, authority)| {
+        ["GET", "POST", "PUT"].into_iter().map(move |method| HttpRequest::new(method, scheme, &authority).unwrap())
+    })
+}
+
 /// Whether the first allows nothing that the second does not, tried out request by request.
 fn within(narrow: &Grants, wide: &Grants) -> bool {
     let paths = ["x", "a", "a/x", "a/b/x", "a/b/c/x", "d/x", "d/e/x", "ab/x"];
-    let hosts = ["example.com", "a.example.com", "b.a.example.com", "c.b.a.example.com", "x.org", "evil.org"];
     let commands =
         [&["cargo"][..], &["cargo", "test"], &["cargo", "test", "x"], &["make"], &["make", "all", "x"], &["rm"]];
     let names = ["a", "ab", "abc", "abcd", "b", "c"];
@@ -83,9 +107,7 @@ fn within(narrow: &Grants, wide: &Grants) -> bool {
         .iter()
         .map(|path| WorkspacePath::parse(path).unwrap())
         .all(|path| narrow.files.access(&path) <= wide.files.access(&path))
-        && hosts.iter().all(|host| {
-            !narrow.http.iter().any(|own| own.matches(host)) || wide.http.iter().any(|own| own.matches(host))
-        })
+        && requests().all(|request| narrow.http.permit(request.clone()).is_err() || wide.http.permit(request).is_ok())
         && commands.iter().all(|words| {
             !narrow.commands.iter().any(|own| own.matches(words)) || wide.commands.iter().any(|own| own.matches(words))
         })
@@ -106,9 +128,9 @@ proptest! {
     #[test]
     fn narrowing_takes_no_more_than_it_must(a in grants(), b in grants()) {
         let both = a.narrow(&b);
-        for host in ["example.com", "a.example.com", "b.a.example.com", "x.org"] {
-            let allows = |grants: &Grants| grants.http.iter().any(|own| own.matches(host));
-            prop_assert_eq!(allows(&both), allows(&a) && allows(&b), "{}", host);
+        for request in requests() {
+            let allows = |grants: &Grants| grants.http.permit(request.clone()).is_ok();
+            prop_assert_eq!(allows(&both), allows(&a) && allows(&b), "{:?}", request);
         }
     }
 

@@ -135,7 +135,8 @@ fn spans<S>(rules: &[Rule], tool: &str, span: impl Fn(&Specifier) -> Option<S>) 
 
 fn host(specifier: &Specifier) -> Option<Host> {
     match specifier {
-        Specifier::Domain(domain) => domain.as_str().parse().ok(),
+        // A rule about a host says nothing of ports and methods.
+        Specifier::Domain(domain) => domain.as_str().parse().map(Host::anyhow).ok(),
         _ => None,
     }
 }

@@ -81,7 +81,7 @@ fn hosts_and_commands_are_handed_on_as_far_as_the_rules_leave_them() {
         ..Grants::default()
     };
     let scope = listing(&["WebFetch(domain:docs.rs)", "Bash(cargo test:*)", "Bash(git * x)"]);
-    assert_eq!(handed(&scope, &grants(&["*"], &["*"])), grants(&["docs.rs"], &["cargo test:*"]));
+    assert_eq!(handed(&scope, &grants(&["*"], &["*"])), grants(&["* docs.rs:*"], &["cargo test:*"]));
     let denying =
         ToolScope { disallowed: rules(&["WebFetch(domain:a.com)", "Bash(git push:*)"]), ..ToolScope::default() };
     let own = grants(&["a.com", "*.b.com"], &["git:*", "cargo:*"]);
