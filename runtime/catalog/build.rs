@@ -7,7 +7,8 @@ use std::{
 
 use palisade_guest_build::{Built, Guests, build, embed, or_explain, rerun_if_changed};
 
-const TOOLS: [&str; 11] = ["edit", "exec", "glob", "grep", "ls", "probe", "read", "relay", "think", "tree", "write"];
+const TOOLS: [&str; 13] =
+    ["dial", "edit", "exec", "glob", "grep", "ls", "probe", "read", "relay", "think", "tree", "web-fetch", "write"];
 const PROBES: [&str; 5] = ["borrow", "exec", "http", "sockets", "spawn"];
 
 fn main() {

@@ -19,7 +19,7 @@ use palisade_sandbox::{Artifact, Compiled, Description, Engine, Settings, precom
 
 /// Guests to build: the libraries of some packages, or the examples of one.
 pub enum Guests<'a> {
-    /// One component per package; it is named after the package without the given prefix.
+    /// One component per package; it is named after the package without the given prefix, with `_` for `-`.
     Packages {
         /// What every package's name begins with.
         prefix: &'a str,
@@ -76,9 +76,10 @@ pub fn build(workspace: &Path, guests: &Guests<'_>) -> Result<Vec<Built>, String
     let out = folder.join(TARGET).join(PROFILE);
     let built = |name: &str, wasm: PathBuf| Built { name: name.to_owned(), wasm };
     Ok(match guests {
-        Guests::Packages { prefix, names } => {
-            names.iter().map(|name| built(name, out.join(format!("{prefix}{name}.wasm").replace('-', "_")))).collect()
-        }
+        Guests::Packages { prefix, names } => names
+            .iter()
+            .map(|name| built(&name.replace('-', "_"), out.join(format!("{prefix}{name}.wasm").replace('-', "_"))))
+            .collect(),
         Guests::Examples { names, .. } => {
             names.iter().map(|name| built(name, out.join("examples").join(format!("{name}.wasm")))).collect()
         }

@@ -33,6 +33,7 @@ pub mod bindings;
 mod describe;
 mod failure;
 pub mod files;
+pub mod http;
 pub mod process;
 pub mod progress;
 mod replace;

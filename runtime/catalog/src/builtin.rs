@@ -34,14 +34,16 @@ pub(crate) struct LinkProbe {
 static TOOLS: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/tools.rs"));
 static PROBES: &[LinkProbe] = include!(concat!(env!("OUT_DIR"), "/probes.rs"));
 
-/// The hostile guests of `palisade prove`; they are in no agent's scope. The second has the first do it.
+/// The hostile guests of `palisade prove`; they are in no agent's scope. The second has the first do it, the third
+/// makes requests.
 const PROBE: &str = "probe";
 const RELAY: &str = "relay";
+const DIAL: &str = "dial";
 
 impl BuiltIn {
     /// Every core tool, by name.
     pub fn all() -> impl Iterator<Item = &'static Self> {
-        TOOLS.iter().filter(|tool| tool.name != PROBE && tool.name != RELAY)
+        TOOLS.iter().filter(|tool| ![PROBE, RELAY, DIAL].contains(&tool.name))
     }
 
     /// Finds a core tool.
@@ -55,6 +57,10 @@ impl BuiltIn {
 
     pub(crate) fn relay() -> Option<&'static Self> {
         TOOLS.iter().find(|tool| tool.name == RELAY)
+    }
+
+    pub(crate) fn dial() -> Option<&'static Self> {
+        TOOLS.iter().find(|tool| tool.name == DIAL)
     }
 
     /// Loads its machine code. A program that was built for another processor compiles the
