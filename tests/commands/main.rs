@@ -26,4 +26,5 @@ mod shell;
 mod skills;
 mod terminal;
 mod tools;
+mod web;
 mod world;

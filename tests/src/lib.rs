@@ -3,4 +3,5 @@
 pub mod guests;
 pub mod handmade;
 pub mod memory_storage;
+pub mod web;
 pub mod world;

@@ -22,7 +22,7 @@ use std::{
 use palisade_catalog::BuiltIn;
 use palisade_grants::{Access, Capability, FilesGrant, Grants, PathPattern, StorageGrant, WorkspacePath};
 use palisade_sandbox::{
-    Call, Compiled, Description, Engine, Limits, Programs, Report, Scope, Settings, Storage, Workspace,
+    Call, Compiled, Description, Engine, Limits, Network, Programs, Report, Scope, Settings, Storage, Workspace,
 };
 use serde_json::{Value, json};
 
@@ -36,6 +36,7 @@ pub struct World {
     limits: Limits,
     storage: Option<Arc<dyn Storage>>,
     programs: Option<Arc<Programs>>,
+    network: Option<Network>,
     canary: String,
     untouched: OnceCell<Tree>,
     /// Worlds of one process take turns, so that what one measures is its own.
@@ -91,6 +92,7 @@ impl World {
             limits: Limits { call_time: PATIENCE, ..Limits::STANDARD },
             storage: None,
             programs: None,
+            network: None,
             canary,
             untouched: OnceCell::new(),
             _turn: turn,
@@ -139,6 +141,14 @@ impl World {
         let env = Grants::everything().env;
         let grants = Grants { commands, env, ..self.grants.clone() };
         Self { grants, programs: Some(Arc::new(programs)), ..self }
+    }
+
+    /// The same, where guests may ask these hosts and use these secrets.
+    pub fn reaching(self, network: Network, hosts: &[&str], secrets: &[&str]) -> Self {
+        let http = hosts.iter().map(|host| host.parse().expect("a host")).collect();
+        let secrets = secrets.iter().map(|name| name.parse().expect("a name")).collect();
+        let grants = Grants { http, secrets, ..self.grants.clone() };
+        Self { grants, network: Some(network), ..self }
     }
 
     /// The same with other limits.
@@ -206,7 +216,10 @@ impl World {
     /// What guests run in, without tools.
     pub fn empty_scope(&self) -> Scope {
         self.untouched.get_or_init(|| self.outer_tree());
-        let workspace = Workspace::open(&self.workspace()).expect("the workspace opens");
+        let mut workspace = Workspace::open(&self.workspace()).expect("the workspace opens");
+        if let Some(network) = &self.network {
+            workspace = workspace.with_network(network.clone());
+        }
         let scope = Scope::open(&self.engine, &workspace, self.grants.clone(), self.limits, self.storage.clone());
         let scope = scope.expect("the scope opens");
         match &self.programs {

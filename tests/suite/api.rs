@@ -124,7 +124,11 @@ fn what_is_not_granted_is_not_there() {
         ),
         ("palisade:host/agents@0.1.0", &[Capability::Agents], "no agent can be granted `agents` in this version"),
         ("palisade:toolbox/write@0.1.0", &[Capability::Tools], "add `write` to the agent's tools"),
-        ("wasi:http/outgoing-handler@0.2.0", &[Capability::Http], "no agent can be granted `net.http` in this version"),
+        (
+            "wasi:http/outgoing-handler@0.2.0",
+            &[Capability::Http],
+            "`grants: { http: [\"api.example.com\"] }` in the agent's definition would allow it",
+        ),
     ] {
         let compiled = importing(import).load(world.engine()).unwrap();
         let refusal = world.empty_scope().add(&compiled, &describe("wants", capabilities), "wants").unwrap_err();
@@ -134,7 +138,7 @@ fn what_is_not_granted_is_not_there() {
     }
 }
 
-/// API-05: some things no grant allows.
+/// API-05, NET-02: some things no grant allows.
 #[test]
 fn sockets_and_unknown_interfaces_are_never_there() {
     let world = World::new();

@@ -8,7 +8,7 @@ mod handing;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use palisade_agent::{Agent, Budget, CallLimits, Ceiling, Exposure, PermissionMode};
+use palisade_agent::{Agent, Budget, CallLimits, Ceiling, Exposure, Layer, PermissionMode};
 use palisade_grants::{
     Access, Candidate, Capability, DELEGATION, Excluded, Grants, NamesGrant, Resolution, Surroundings, ToolSource,
 };
@@ -175,7 +175,13 @@ fn grants(agent: &Agent, tools: &[&Candidate], ceiling: &Grants) -> Grants {
         Some(PermissionMode::Plan) => Grants { files: own.files.read_only(), ..own },
         _ => own,
     };
-    agent.scope.restrict(&own.narrow(ceiling))
+    let left = agent.scope.restrict(&own.narrow(ceiling));
+    if names_only_public_addresses(agent) { Grants { http: left.http.public(), ..left } } else { left }
+}
+
+/// Who writes for others to run cannot name an address inside of their network, not even where the file was trusted.
+fn names_only_public_addresses(agent: &Agent) -> bool {
+    matches!(agent.origin.layer, Layer::Plugin | Layer::Project)
 }
 
 /// The grants of a definition that names none: the workspace, read-only unless one of its tools
@@ -222,6 +228,9 @@ fn not_granted(capability: Capability) -> String {
         Capability::Exec => {
             "; `[exec] allow = [\"cargo test:*\"]` in the operator's or the user's configuration, and `commands` where \
              a definition has grants, would allow it"
+        }
+        Capability::Http => {
+            "; `grants: { http: [\"example.com\"] }` or `WebFetch(domain:example.com)` would allow it"
         }
         _ => "",
     };
@@ -282,6 +291,18 @@ fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants
             "`commands: [\"{command}\"]` is more than `[exec] allow` in the configuration allows, so it is not granted"
         )
     }));
+    let asked = agent.grants.as_ref().map_or_else(|| agent.scope.hosts(), |own| own.http.clone());
+    let denied = agent.scope.restrict(&Grants { http: asked.clone(), ..Grants::default() }).http;
+    for host in asked.iter().filter(|host| !denied.covers(host)) {
+        warnings.push(format!("`{host}` is not granted, because a rule denies it or a host in it"));
+    }
+    if names_only_public_addresses(agent) {
+        let public = asked.public();
+        for host in asked.iter().filter(|host| !public.covers(host)) {
+            let text = "is not granted: an address that is not public is named by the operator or the user alone";
+            warnings.push(format!("`{host}` {text}"));
+        }
+    }
     if let Some(own) = &agent.grants
         && own.agents.is_empty()
         && agent.scope.has_allow_list()

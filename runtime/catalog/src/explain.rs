@@ -191,5 +191,10 @@ fn limits(limits: &Limits) -> Value {
         "written": limits.written,
         "created": limits.created,
         "depth": limits.depth,
+        "requests": limits.requests,
+        "header": limits.header,
+        "sent": limits.sent,
+        "received": limits.received,
+        "request_time_ms": u64::try_from(limits.request_time.as_millis()).unwrap_or(u64::MAX),
     })
 }

@@ -6,7 +6,9 @@
 
 mod attempts;
 mod delegation;
+mod recorder;
 mod stage;
+mod web;
 
 use std::time::Duration;
 
@@ -87,6 +89,10 @@ pub fn prove(
         watch(&verdict);
         verdicts.push(verdict);
     }
+    web::prove(engine, effective, |verdict| {
+        watch(&verdict);
+        verdicts.push(verdict);
+    })?;
     Ok(verdicts)
 }
 
@@ -162,6 +168,9 @@ fn link(engine: &Engine, effective: &Effective, probe: &LinkProbe, tried: &'stat
     let verdict = |ending, how| Verdict { attempt: probe.name, tried, ending, how };
     if probe.name == "probe-borrow" && effective.tools.iter().any(|tool| tool.candidate.name() == "write") {
         return Ok(verdict(Ending::Granted, "the agent has this tool".to_owned()));
+    }
+    if probe.name == "probe-http" && !effective.grants.http.is_empty() {
+        return Ok(verdict(Ending::Granted, "the agent may ask some hosts".to_owned()));
     }
     let stage = Stage::set(&effective.grants.files)?;
     let scope = scope(engine, effective, &stage, effective.limits)?;

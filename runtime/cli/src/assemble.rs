@@ -11,15 +11,16 @@ use anyhow::{Context as _, bail};
 use palisade_agent::{Provider, Tool};
 use palisade_catalog::{Effective, Equipped, Missing};
 use palisade_model::{Choice, Offline, Recording, Scripted, Secrets, Target};
-use palisade_sandbox::{ArtifactCache, Compiler, Engine, LinkRefusal, Workspace};
+use palisade_sandbox::{ArtifactCache, Compiler, Engine, LinkRefusal, Network, Workspace};
 
-use crate::{choose, outside::Place, render::Terminal, settings::Settings};
+use crate::{choose, config::Config, outside::Place, render::Terminal, settings::Settings, web};
 
 /// What a command works with.
 pub(crate) struct Assembly {
     pub(crate) engine: Engine,
     settings: Settings,
     terminal: Terminal,
+    network: Option<Network>,
     compiler: OnceLock<Compiler>,
 }
 
@@ -28,7 +29,13 @@ impl Assembly {
     pub(crate) fn start(settings: &Settings, terminal: &Terminal) -> anyhow::Result<Self> {
         let engine = Engine::start(palisade_sandbox::Settings::ONE_AGENT)
             .context("run `palisade doctor` to see what is missing")?;
-        Ok(Self { engine, settings: settings.clone(), terminal: terminal.clone(), compiler: OnceLock::new() })
+        let (settings, terminal) = (settings.clone(), terminal.clone());
+        Ok(Self { engine, settings, terminal, network: None, compiler: OnceLock::new() })
+    }
+
+    /// The same, where tools reach the hosts that they are granted.
+    pub(crate) fn reaching(self, config: &Config) -> Self {
+        Self { network: Some(web::network(config)), ..self }
     }
 
     /// Compiles components that are not part of this program; without a cache, each time anew.
@@ -49,7 +56,10 @@ impl Assembly {
         workspace: &Path,
         host: &[Arc<dyn Tool>],
     ) -> anyhow::Result<Equipped> {
-        let workspace = Workspace::open(workspace)?;
+        let mut workspace = Workspace::open(workspace)?;
+        if let Some(network) = &self.network {
+            workspace = workspace.with_network(network.clone());
+        }
         let equipped = palisade_catalog::equip(&self.engine, None, &workspace, effective, host)?;
         // Built for another processor: the embedded machine code does not load, a compiler helps.
         if equipped.left_out.iter().any(|tool| matches!(tool.reason, Missing::Refused(LinkRefusal::Unusable(_)))) {

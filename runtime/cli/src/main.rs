@@ -19,6 +19,7 @@ mod render;
 mod sessions;
 mod settings;
 mod traces;
+mod web;
 mod commands {
     //! One file per command.
     pub(crate) mod agents;

@@ -69,6 +69,25 @@ impl Host {
         self.name.is_empty()
     }
 
+    /// Whether a secret can belong to it: one host, where it is encrypted.
+    pub fn is_for_secrets(&self) -> bool {
+        !self.below && self.methods == Methods::READING && self.place.is_some_and(|place| place.scheme == Scheme::Https)
+    }
+
+    /// An address that may be read, and the name of its host; none if it may not be read from at all.
+    pub fn example(&self) -> Option<(String, String)> {
+        let name = match self.below {
+            true if self.name.is_empty() => "elsewhere.example".to_owned(),
+            true => format!("probe.{}", self.name),
+            false => self.name.clone(),
+        };
+        let usual = Place { scheme: Scheme::Https, port: 443 };
+        let Place { scheme, port } = self.place.unwrap_or(usual);
+        let port = if port == scheme.port() { String::new() } else { format!(":{port}") };
+        let url = format!("{}://{name}{port}/", scheme.word());
+        self.methods.contain(Methods::READING).then_some((url, name))
+    }
+
     /// The same host or hosts, wherever and however they are spoken to.
     pub(crate) fn anyhow(self) -> Self {
         Self { place: None, methods: Methods::ALL, ..self }

@@ -55,4 +55,5 @@ pub use output::Captured;
 pub use process::{Programs, Walls, confine_worker};
 pub use sandbox::{Call, Cost, Report};
 pub use scope::{Bounds, Gate, LinkRefusal, Scope};
+pub use secrecy::SecretString;
 pub use workspace::{Workspace, WorkspaceError};

@@ -137,7 +137,7 @@ impl<'a> Fields<'a> {
             hidden: flag(Field::Hidden, false),
             ui_visible: flag(Field::UiVisible, true),
             api_exposed: flag(Field::ApiExposed, false),
-            grants: self.get(Field::Grants).and_then(limits::grants),
+            grants: self.get(Field::Grants).and_then(limits::own_grants),
             limits: self.get(Field::Limits).map(limits::call_limits).unwrap_or_default(),
             budget: limits::run_limits(&self),
             created_at: stamp(Field::CreatedAt),

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use palisade_agent::{CallLimits, RunLimits};
-use palisade_grants::{Grants, WorkspacePath};
+use palisade_grants::{Grants, Host, WorkspacePath};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -133,6 +133,20 @@ pub(super) fn grants(item: &Item<'_>) -> Option<Grants> {
             None
         }
     }
+}
+
+/// The same for an agent: it says which hosts it wants to ask. Only a ceiling is for all there are.
+pub(super) fn own_grants(item: &Item<'_>) -> Option<Grants> {
+    let grants = grants(item)?;
+    if !grants.http.iter().any(Host::is_everything) {
+        return Some(grants);
+    }
+    let entries = item.entries().unwrap_or_default();
+    for http in entries.iter().filter(|entry| entry.name() == "http") {
+        let message = format!("{} cannot be `*`", http.shown());
+        http.error(message, "name the hosts, such as `api.example.com` or `*.example.com`");
+    }
+    None
 }
 
 /// Tries one kind of grant alone, and if it does not fit, each of its parts, to point at the one that

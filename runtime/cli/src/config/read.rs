@@ -119,6 +119,12 @@ impl<'t> Reader<'t> {
             ("providers", 2) if given == "offline" || given == "scripted" || OUTSIDE.contains(&given) => {
                 (format!("`{given}` is no server"), "settings of programs stand in [outside]".to_owned())
             }
+            ("secrets", 2)
+                if given.is_empty()
+                    || !given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)) =>
+            {
+                (format!("`{name}`: no secret can be called so"), "letters, digits, `_`, `-` and `.`".to_owned())
+            }
             ("models", 2) if ModelName::parse(given).is_none_or(|name| name.provider.is_some()) => {
                 (format!("`{name}`: no model can be called so"), "a name of your own, such as [models.fast]".to_owned())
             }
@@ -138,8 +144,10 @@ impl<'t> Reader<'t> {
     fn unknown(&mut self, name: &Name, key: &Spanned<impl Sized>) {
         let Some((last, before)) = name.0.split_last() else { return };
         let known: Vec<&str> = parts_after(before).into_iter().filter(|part| *part != "*").collect();
-        let names_a_key = ["key", "api_key", "apikey", "token", "secret", "api-key"];
-        let fix = if name.part(0) == "providers" && names_a_key.contains(&last.to_ascii_lowercase().as_str()) {
+        let names_a_key = ["key", "api_key", "apikey", "token", "secret", "api-key", "value"];
+        let fix = if ["providers", "secrets"].contains(&name.part(0))
+            && names_a_key.contains(&last.to_ascii_lowercase().as_str())
+        {
             "keys do not stand in files; say where it comes from with `key_env`, `key_command` or `key_keyring`"
                 .to_owned()
         } else if let Some(near) = nearest(last, known.iter().copied()) {
@@ -206,6 +214,7 @@ impl<'t> Reader<'t> {
 pub(crate) fn source_of(name: &Name) -> Option<(&str, &str)> {
     match (name.part(0), name.part(1), name.part(2)) {
         ("providers", provider, "key_env" | "key_command" | "key_keyring") => Some(("providers", provider)),
+        ("secrets", secret, "key_env" | "key_command" | "key_keyring") => Some(("secrets", secret)),
         ("store", "url" | "url_command", "") => Some(("store", "")),
         _ => None,
     }

@@ -131,6 +131,12 @@ pub(crate) static SETTINGS: &[Setting] = &[
     of_owner("exec.network", Kind::Flag, "whether native programs may use the network, all of it"),
     of_owner("exec.time", Kind::Time, "how long a native program may take"),
     of_owner("exec.memory", Kind::Size, "memory of all processes of a native program together"),
+    of_owner("http.private.*", Kind::Texts, "networks that are not public and that a host, named here, may lead into"),
+    of_owner("secrets.*.host", Kind::Text, "the one host that a secret is sent to, by https"),
+    of_owner("secrets.*.header", Kind::Text, "the one header that it is sent in; `authorization` if nobody says"),
+    of_owner("secrets.*.key_env", Kind::Variable, "the variable that holds it"),
+    of_owner("secrets.*.key_command", Kind::Command, "a program that prints it; no shell is involved"),
+    of_owner("secrets.*.key_keyring", Kind::Text, "its description in the kernel's keyring"),
     Setting {
         variable: Some("PALISADE_STORE"),
         ..of_owner("store.url", Kind::Database, "where sessions are kept: a file, a Postgres database, or nowhere")
@@ -241,7 +247,7 @@ mod tests {
         let after = |text: &[&str]| parts_after(&text.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>());
         assert_eq!(
             after(&[]),
-            ["model", "providers", "models", "budget", "outside", "exec", "store", "traces", "locked"]
+            ["model", "providers", "models", "budget", "outside", "exec", "http", "secrets", "store", "traces", "locked"]
         );
         assert_eq!(after(&["providers"]), ["*"]);
         assert_eq!(after(&["models", "x", "price"]), ["input", "output", "cached", "cache_written"]);

@@ -7,9 +7,12 @@ use std::{
 
 use palisade_agent::{ModelName, RunLimits};
 use palisade_catalog::Notice;
+use palisade_grants::Host;
 use palisade_model::{
     Asker, Dialect, Directory, KeySource, KnownProvider, ModelSettings, Price, ProviderSettings, ToolMode,
 };
+
+use crate::web::WebSettings;
 
 use super::{
     layers::{Entry, Layer, Layers, Origin},
@@ -101,6 +104,7 @@ pub(crate) struct Typed {
     pub(crate) exec: Exec,
     pub(crate) traces: Option<Traces>,
     pub(crate) kept: Kept,
+    pub(crate) web: WebSettings,
 }
 
 impl Typed {
@@ -108,6 +112,7 @@ impl Typed {
     pub(crate) fn of(layers: &Layers) -> (Self, Vec<Notice>) {
         let mut typed = Self::default();
         let (mut endpoint, mut content) = (None, false);
+        let mut web_notices = Vec::new();
         for (name, entry) in &layers.entries {
             match (name.part(0), name.part(1)) {
                 ("model", _) => typed.model(entry, layers.model_below_project.as_ref()),
@@ -121,6 +126,7 @@ impl Typed {
                 ("budget", _) => typed.set_budget(name, &entry.value),
                 ("outside", _) => typed.set_outside(name, &entry.value),
                 ("exec", _) => typed.set_exec(name, &entry.value),
+                ("http" | "secrets", _) => web_notices.extend(typed.set_web(name, entry)),
                 ("store", _) => typed.set_store(&entry.value),
                 ("traces", "endpoint") => endpoint = text(&entry.value),
                 ("traces", _) => content = entry.value == Value::Flag(true),
@@ -129,7 +135,8 @@ impl Typed {
         }
         typed.traces = endpoint.map(|endpoint| Traces { endpoint, content });
         typed.directory.outside = typed.outside.allow.clone();
-        let notices = typed.check(layers);
+        let mut notices = typed.check(layers);
+        notices.splice(0..0, web_notices);
         (typed, notices)
     }
 
@@ -175,6 +182,37 @@ impl Typed {
         }
     }
 
+    /// Takes what is said of requests; tells what is wrong with it.
+    fn set_web(&mut self, name: &Name, entry: &Entry) -> Vec<Notice> {
+        let wrong = |message: String| Notice::error(entry.origin.place(), format!("`{name}`: {message}"));
+        let own = || name.part(1).to_owned();
+        match (name.part(0), name.part(2), &entry.value) {
+            ("http", host, Value::Texts(networks)) => {
+                let added = networks.iter().map(|network| self.web.private.add(host, network));
+                return added.filter_map(Result::err).map(wrong).collect();
+            }
+            (_, "host", Value::Text(host)) => match host.parse::<Host>() {
+                Ok(host) if host.is_for_secrets() => self.web.secrets.entry(own()).or_default().host = Some(host),
+                _ => return vec![wrong("a secret belongs to one host, such as `api.example.com`".to_owned())],
+            },
+            (_, "header", Value::Text(header)) if is_header(header) => {
+                self.web.secrets.entry(own()).or_default().header = Some(header.to_ascii_lowercase());
+            }
+            (_, "header", _) => return vec![wrong("letters, digits, `-` and `_` make a header".to_owned())],
+            (_, "key_env", Value::Text(name)) => {
+                self.web.secrets.entry(own()).or_default().source = Some(KeySource::Variable(name.clone()))
+            }
+            (_, "key_command", Value::Texts(words)) => {
+                self.web.secrets.entry(own()).or_default().source = Some(KeySource::Command(words.clone()))
+            }
+            (_, "key_keyring", Value::Text(name)) => {
+                self.web.secrets.entry(own()).or_default().source = Some(KeySource::Keyring(name.clone()))
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
     fn set_outside(&mut self, name: &Name, value: &Value) {
         let Outside { allow, programs } = &mut self.outside;
         match (name.part(1), name.part(2), value) {
@@ -214,6 +252,17 @@ impl Typed {
                 notices.push(Notice::warning(place("models", own), message));
             }
         }
+        for (name, secret) in &self.web.secrets {
+            let missing = match (&secret.host, &secret.source) {
+                (None, _) => "add `host`, the one host that it is sent to",
+                (_, None) => "say where it comes from with `key_env`, `key_command` or `key_keyring`",
+                _ => continue,
+            };
+            notices.push(Notice {
+                fix: Some(missing.to_owned()),
+                ..Notice::error(place("secrets", name), format!("[secrets.{name}] is not complete"))
+            });
+        }
         for (provider, settings) in &self.directory.providers {
             let known = KnownProvider::find(provider);
             let has_key = settings.key.is_some() || known.is_some_and(|known| known.key_variable.is_some());
@@ -232,6 +281,10 @@ impl Typed {
         }
         notices
     }
+}
+
+fn is_header(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
 fn set_provider(settings: &mut ProviderSettings, name: &Name, value: &Value) {

@@ -89,7 +89,7 @@ fn hosts_commands_secrets_and_limits_are_no_more_than_those_of_the_one_that_asks
         "grants: { files: { src: read }, http: [docs.rs], commands: [\"cargo test:*\"], secrets: [A], env: [B], agents: [x] }\n\
          limits: { memory: 1MiB, call_time: 2s }",
     );
-    let wide = "grants: { files: { \".\": read-write }, http: [\"*\"], commands: [\"*\"], secrets: [\"*\"], env: [B, C], agents: [\"*\"] }\n\
+    let wide = "grants: { files: { \".\": read-write }, http: [\"*.rs\"], commands: [\"*\"], secrets: [\"*\"], env: [B, C], agents: [\"*\"] }\n\
                 limits: { memory: 64MiB, call_time: 1s }";
     let worker = asked(wide, &coordinator);
     assert_eq!(worker.grants, coordinator.grants);
@@ -97,7 +97,7 @@ fn hosts_commands_secrets_and_limits_are_no_more_than_those_of_the_one_that_asks
     let told = worker.cut.join("\n");
     for part in [
         "`.` is not there, except `src` (read)",
-        "`*` cannot be reached, except `docs.rs`",
+        "`*.rs` cannot be reached, except `docs.rs`",
         "`*` cannot be run",
         "`C` cannot be read",
         "`limits.memory` is 1048576 instead of 67108864",

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::world::World;
+use crate::prove::recorder::BOUND_TO;
 
 /// What an agent can have too much of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -96,12 +97,19 @@ impl Axis {
         let probing = |attempt: &str, path: &str| {
             (step == 0).then(|| (probe.to_owned(), json!({ "attempt": attempt, "path": path })))
         };
+        // Through another tool it is the probe that makes the request.
+        let dial = if probe == "probe" { "dial" } else { probe };
+        let dialling = |attempt: &str, url: &str| {
+            (step == 0).then(|| (dial.to_owned(), json!({ "attempt": attempt, "path": url })))
+        };
         match self {
             Self::Tool => (step == 0).then(|| ("write".to_owned(), json!({ "path": BY_TOOL, "content": "by a tool" }))),
             Self::Preopen => probing("read", ELSEWHERE),
             Self::Write => probing("write", PLANTED),
+            Self::Host => dialling("request", &format!("https://{HOST}/")),
+            Self::Secret => dialling(SECRET, &format!("https://{BOUND_TO}/")),
             // What is in reach is looked at in the scope; the call is there so that one is made.
-            Self::Host | Self::Command | Self::Secret => probing("environment", ""),
+            Self::Command => probing("environment", ""),
             Self::Memory => probing("memory", ""),
             Self::Time => probing("loop", ""),
             // No two alike, or the run would end because it goes in circles.
@@ -142,9 +150,9 @@ impl Axis {
                 Some(format!("{ELSEWHERE} was read"))
             }
             Self::Write if world.has(PLANTED) => Some(format!("{PLANTED} was written")),
-            Self::Host if reached() => Some(format!("{HOST} is in its reach")),
+            Self::Host if world.recorder.looked_up(HOST) => Some(format!("{HOST} was asked")),
             Self::Command if reached() => Some(format!("`{COMMAND}` is in its reach")),
-            Self::Secret if reached() => Some(format!("{SECRET} is in its reach")),
+            Self::Secret if world.recorder.handed_out(SECRET) => Some(format!("{SECRET} was taken from the vault")),
             Self::Memory if peak(&seen.results) > MEMORY => Some(format!("it took {} bytes", peak(&seen.results))),
             Self::Memory if limits().any(|limits| limits.memory as u64 > MEMORY) => {
                 Some(format!("its calls may take {} bytes", limits().map(|limits| limits.memory).max().unwrap_or(0)))
@@ -164,9 +172,7 @@ impl Axis {
         let seen = world.seen();
         let result = seen.results.last().map(|result| result.text().lines().next().unwrap_or_default().to_owned());
         match self {
-            Self::Host => format!("`{HOST}` is not in its scope"),
             Self::Command => format!("`{COMMAND}` is not in its scope"),
-            Self::Secret => format!("`{SECRET}` is not in its scope"),
             Self::Steps => format!("it ended after {} steps", seen.steps),
             Self::Depth => format!("it ended {} levels down", seen.deepest),
             _ => result.unwrap_or_else(|| "nothing came of it".to_owned()),

@@ -8,17 +8,23 @@ use palisade_agent::{
     Progress, Provider, Quiet, RunLimits, Seat, SessionKey, Store, StoreError, Tool, ToolResult, Toolbox, cancellation,
 };
 use palisade_grants::{Access, Capability, FilesGrant, Grants, Reach, Rule, Span, WorkspacePath};
-use palisade_sandbox::{Description, Engine, Programs, Workspace};
+use palisade_sandbox::{Description, Engine, LinkRefusal, Programs, Scope, Workspace};
 use serde_json::Value;
 
 use super::{
     Stores,
-    axis::{CALL_TIME, DEPTH, ELSEWHERE, MEMORY, READ_ONLY, STEPS, WANTED_CALL_TIME, WANTED_MEMORY, WRITABLE},
+    axis::{Axis, CALL_TIME, DEPTH, ELSEWHERE, MEMORY, READ_ONLY, STEPS, WANTED_CALL_TIME, WANTED_MEMORY, WRITABLE},
     hostile::{HELPER, Hostile, Notes, Part, Seen, deeper},
 };
 use crate::{
     BuiltIn, Chosen, Effective, Equipped, LocalCrew, Outfitter, Registry, SharedRegistry, available,
-    builtin::LinkProbe, effective, equip, prove::ProveError, tool::SandboxedTool,
+    builtin::LinkProbe,
+    effective, equip,
+    prove::{
+        ProveError,
+        recorder::{BOUND_TO, PUBLIC, Recorder},
+    },
+    tool::SandboxedTool,
 };
 
 /// The agent that wants more than the one that asks it.
@@ -36,6 +42,8 @@ pub(super) struct World<'a> {
     pub(super) canary: String,
     pub(super) registry: SharedRegistry,
     pub(super) notes: Notes,
+    /// Where requests go.
+    pub(super) recorder: Recorder,
     folder: tempfile::TempDir,
     engine: Engine,
     stores: &'a dyn Stores,
@@ -76,7 +84,8 @@ impl<'a> World<'a> {
         }
         add(asked)?;
         let registry = SharedRegistry::new(registry);
-        Ok(Self { canary, registry, notes: Notes::default(), folder, engine: engine.clone(), stores, top })
+        let (notes, recorder) = (Notes::default(), Recorder::leading_to(PUBLIC));
+        Ok(Self { canary, registry, notes, recorder, folder, engine: engine.clone(), stores, top })
     }
 
     /// What was seen so far.
@@ -120,7 +129,12 @@ impl<'a> World<'a> {
 
     /// What agents ask each other through.
     pub(super) fn hub(&self, store: &Arc<dyn Store>) -> Arc<Delegation> {
-        let outfitter = Outfit { engine: self.engine.clone(), workspace: self.workspace(), notes: self.notes.clone() };
+        let outfitter = Outfit {
+            engine: self.engine.clone(),
+            workspace: self.workspace(),
+            notes: self.notes.clone(),
+            recorder: self.recorder.clone(),
+        };
         let crew = LocalCrew::new(self.registry.clone(), self.workspace(), Arc::new(outfitter));
         Arc::new(Delegation::new(Arc::clone(store), Arc::new(crew), DelegationLimits::default(), "the proof"))
     }
@@ -213,7 +227,7 @@ fn coordinator() -> Agent {
     agent.scope.tools = rules(&["read", "write", "task", "agents_message"]);
     agent.grants = Some(Grants {
         files: FilesGrant::new(folders),
-        http: one("docs.example"),
+        http: one(BOUND_TO),
         commands: one("ls:*"),
         agents: all(),
         secrets: one("OWN"),
@@ -235,7 +249,7 @@ fn opened(agent: &Agent) -> Agent {
 /// Wants much of everything, but of the tools only some.
 fn wide(with_write: bool) -> Agent {
     let mut agent = Agent::new(ASKED, "Wants much.");
-    let tools = ["read", "think", "probe", "relay", "task", "agents_message", "write"];
+    let tools = ["read", "think", "probe", "relay", "dial", "task", "agents_message", "write"];
     agent.scope.tools = rules(tools.get(..tools.len() - usize::from(!with_write)).unwrap_or_default());
     agent.grants = Some(Grants::everything());
     agent.limits =
@@ -255,6 +269,7 @@ struct Outfit {
     engine: Engine,
     workspace: PathBuf,
     notes: Notes,
+    recorder: Recorder,
 }
 
 impl Outfitter for Outfit {
@@ -271,17 +286,26 @@ impl Outfitter for Outfit {
 
     fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String> {
         let workspace = Workspace::open(&self.workspace).map_err(|error| error.to_string())?;
+        let workspace = workspace.with_network(self.recorder.network());
         let equipped = equip(&self.engine, None, &workspace, effective, host).map_err(|error| error.to_string())?;
         if effective.agent.name != ASKED {
             return Ok(equipped);
         }
         let Equipped { toolbox, scope, left_out } = equipped;
         let mut tools = toolbox.into_tools();
-        for guest in [BuiltIn::probe(), BuiltIn::relay()].into_iter().flatten() {
+        for guest in [BuiltIn::probe(), BuiltIn::relay(), BuiltIn::dial()].into_iter().flatten() {
             let compiled = guest.load(&self.engine, None).map_err(|failure| failure.to_string())?;
             let description = guest.description();
-            scope.add(&compiled, &description, "probe").map_err(|refusal| refusal.to_string())?;
-            tools.push(Arc::new(SandboxedTool::new(&description, Arc::clone(&scope))));
+            match scope.add(&compiled, &description, "probe") {
+                Ok(()) => tools.push(Arc::new(SandboxedTool::new(&description, Arc::clone(&scope)))),
+                // Without any host there is nothing that it could be linked to: it is refused already.
+                Err(LinkRefusal::NotGranted { .. }) if guest.name == "dial" => {}
+                Err(refusal) => return Err(refusal.to_string()),
+            }
+        }
+        let orders = self.notes.lock().orders;
+        if orders.through_relay && matches!(orders.axis, Some(Axis::Host | Axis::Secret)) {
+            stand_in(&self.engine, &scope)?;
         }
         let seen = &mut *self.notes.lock();
         if seen.orders.axis.is_some() {
@@ -293,8 +317,19 @@ impl Outfitter for Outfit {
     }
 }
 
+/// The guest that makes requests takes the place of the one that the other tool calls.
+fn stand_in(engine: &Engine, scope: &Scope) -> Result<(), String> {
+    let Some(dial) = BuiltIn::dial() else { return Err("this build has no probe".to_owned()) };
+    let compiled = dial.load(engine, None).map_err(|failure| failure.to_string())?;
+    let description = Description { name: "probe".to_owned(), ..dial.description() };
+    match scope.add(&compiled, &description, "probe") {
+        Ok(()) | Err(LinkRefusal::NotGranted { .. }) => Ok(()),
+        Err(refusal) => Err(refusal.to_string()),
+    }
+}
+
 /// Whether a component that only wants to be linked is.
-fn links(engine: &Engine, scope: &palisade_sandbox::Scope, name: &str) -> bool {
+fn links(engine: &Engine, scope: &Scope, name: &str) -> bool {
     let Some(probe) = LinkProbe::all().iter().find(|probe| probe.name == name) else { return false };
     let description = Description {
         name: probe.name.to_owned(),

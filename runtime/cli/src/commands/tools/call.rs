@@ -59,7 +59,8 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     if let Source::BuiltIn(tool) = &source {
         check_scope(tool, &input, &effective)?;
     }
-    let assembly = Assembly::start(settings, terminal)?;
+    let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
+    let assembly = Assembly::start(settings, terminal)?.reaching(&config);
     let (tool, report) = match link(&source, &assembly, &effective, &workspace)? {
         Ok((tool, scope)) => {
             // On the sandbox's own thread, so that even a call stuck in the kernel comes back.

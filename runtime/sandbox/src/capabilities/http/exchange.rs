@@ -55,6 +55,7 @@ const HEADERS: usize = 128;
 
 impl Exchange {
     pub(super) async fn run(mut self) -> Result<Response, Error> {
+        let values = secrets::fetch(&self.way.network, std::mem::take(&mut self.secrets)).await?;
         let opening = timeout(self.connect, self.way.open());
         let connection = opening.await.map_err(|_| Error::ConnectionTimeout)??;
         let mut builder = http1::Builder::new();
@@ -63,7 +64,6 @@ impl Exchange {
         // Ends with the answer that it brings.
         let driver = wasmtime_wasi::runtime::spawn(async move { driver.await.map_err(Error::from) });
 
-        let values = secrets::fetch(&self.way.network, std::mem::take(&mut self.secrets)).await?;
         self.make_ready()?;
         secrets::insert(&mut self.parts.headers, &values)?;
         let body = Outgoing { body: self.body, spent: Arc::clone(&self.spent) };

@@ -1,0 +1,184 @@
+//! What comes back, and how much of it: sizes, waits, and a call that ends while a request goes on.
+
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use palisade_sandbox::{Call, Failure};
+use palisade_tests::web::{Certificate, Web, plain};
+use serde_json::json;
+
+use crate::net::{AT, HOST, fetch, get, granted, refused};
+
+const URL: &str = "https://api.example.test/";
+
+/// NET-15
+#[test]
+fn an_answer_without_an_end_is_cut() {
+    let web = Web::new();
+    web.serve(AT, Certificate::Right, |asked, out| {
+        let piece = [b'x'; 16 << 10];
+        match asked.path() {
+            "/chunked" => {
+                write!(out, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")?;
+                loop {
+                    write!(out, "{:x}\r\n", piece.len())?;
+                    out.write_all(&piece)?;
+                    write!(out, "\r\n")?;
+                }
+            }
+            "/until-close" => {
+                write!(out, "HTTP/1.1 200 OK\r\n\r\n")?;
+                loop {
+                    out.write_all(&piece)?;
+                }
+            }
+            _ => {
+                write!(out, "HTTP/1.1 200 OK\r\n")?;
+                for header in 0..100_000 {
+                    write!(out, "x-{header}: y\r\n")?;
+                }
+                write!(out, "\r\n")
+            }
+        }
+    });
+    let world = granted(&web, &[HOST]).limits(|limits| limits.received = 1 << 20);
+    for path in ["chunked", "until-close"] {
+        let came = fetch(&world, &[get(&format!("{URL}{path}"))]);
+        assert_eq!(came.each[0]["error"], "HttpResponseBodySize", "{path}: {}", came.each[0]);
+        assert!(came.each[0]["bytes"].as_u64().unwrap() <= 1 << 20, "{path}");
+    }
+    let (error, _) = refused(&world, get(&format!("{URL}headers")));
+    assert!(["HttpResponseHeaderSectionSize", "HttpProtocolError"].contains(&error.as_str()), "{error}");
+    // What one request has used up is not there for the next.
+    let came = fetch(&world, &[get(&format!("{URL}chunked")), get(&format!("{URL}chunked"))]);
+    assert_eq!(came.each[1]["bytes"], 0);
+}
+
+/// NET-15
+#[test]
+fn an_answer_that_drips_ends_with_the_call() {
+    let web = Web::new();
+    web.serve(AT, Certificate::Right, |_, out| {
+        write!(out, "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")?;
+        loop {
+            out.write_all(b"x")?;
+            out.flush()?;
+            thread::sleep(Duration::from_millis(50));
+        }
+    });
+    let world = granted(&web, &[HOST]).limits(|limits| limits.call_time = Duration::from_millis(800));
+    let scope = world.scope(&["fetch"]);
+    let started = Instant::now();
+    let report = scope.call_here("fetch", &json!({ "requests": [get(URL)] }).to_string(), &Call::new());
+    assert!(matches!(report.outcome, Err(Failure::OutOfTime { .. })), "{:?}", report.outcome);
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    world.works_afterwards();
+}
+
+/// NET-15
+#[test]
+fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
+    let web = Web::new();
+    web.serve(AT, Certificate::Right, |asked, out| {
+        if asked.path() == "/body" {
+            write!(out, "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nx")?;
+            out.flush()?;
+        }
+        thread::sleep(Duration::from_secs(10));
+        plain(out, "late")
+    });
+    let world = granted(&web, &[HOST]).limits(|limits| limits.request_time = Duration::from_millis(1500));
+    let started = Instant::now();
+    let came = fetch(&world, &[get(URL), get(&format!("{URL}body"))]);
+    assert!(came.each.iter().all(|each| each["error"].as_str().unwrap().ends_with("Timeout")), "{:?}", came.each);
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+}
+
+/// NET-16
+#[test]
+fn waits_that_a_guest_asks_for_are_bounded() {
+    let web = Web::new();
+    web.serve(AT, Certificate::Right, |asked, out| {
+        if asked.path() == "/slow" {
+            thread::sleep(Duration::from_secs(10));
+        }
+        plain(out, "hello")
+    });
+    let world = granted(&web, &[HOST]).limits(|limits| limits.request_time = Duration::from_secs(3));
+    let started = Instant::now();
+    let slow = format!("{URL}slow");
+    let came = fetch(
+        &world,
+        &[
+            json!({ "url": URL, "wait": u64::MAX }),
+            json!({ "url": slow, "wait": u64::MAX }),
+            json!({ "url": slow, "wait": 0 }),
+            json!({ "url": slow, "wait": 1 }),
+        ],
+    );
+    assert_eq!(came.each[0]["body"], "hello", "{}", came.each[0]);
+    assert!(came.each[1..].iter().all(|each| each["error"].as_str().unwrap().ends_with("Timeout")), "{:?}", came.each);
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+}
+
+#[test]
+fn requests_and_what_they_send_are_counted_for_the_whole_call() {
+    let web = Web::new();
+    web.serve(AT, Certificate::Right, |_, out| plain(out, "hello"));
+    let world = granted(&web, &["* api.example.test"]).limits(|limits| {
+        limits.requests = 2;
+        limits.sent = 10_000;
+    });
+    let came = fetch(&world, &[get(URL), get(URL), get(URL)]);
+    assert_eq!((&came.each[1]["status"], &came.each[2]["error"]), (&json!(200), &json!("ConnectionLimitReached")));
+    web.forget();
+    let post = |send: usize| json!({ "method": "POST", "url": URL, "send": send });
+    let came = fetch(&world, &[post(9_000), post(2_000)]);
+    assert_eq!(came.each[0]["status"], 200, "{}", came.each[0]);
+    assert!(came.each[1]["error"].is_string(), "{}", came.each[1]);
+}
+
+#[test]
+fn many_requests_at_once_are_answered() {
+    let web = Web::new();
+    web.serve(AT, Certificate::Right, |asked, out| plain(out, asked.path()));
+    let world = granted(&web, &[HOST]);
+    let requests: Vec<_> = (0..20).map(|number| get(&format!("{URL}{number}"))).collect();
+    let input = json!({ "requests": requests, "at_once": true }).to_string();
+    let report = world.scope(&["fetch"]).call_here("fetch", &input, &Call::new());
+    let came: Vec<serde_json::Value> = serde_json::from_str(&report.outcome.unwrap()).unwrap();
+    let bodies: Vec<&str> = came.iter().filter_map(|each| each["body"].as_str()).collect();
+    assert_eq!(bodies, (0..20).map(|number| format!("/{number}")).collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_cancelled_lets_go_of_its_request() {
+    let web = Web::new();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let sender = Arc::new(std::sync::Mutex::new(sender));
+    web.serve(AT, Certificate::Right, move |_, out| {
+        write!(out, "HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n")?;
+        loop {
+            if out.write_all(&[b'x'; 1024]).and_then(|()| out.flush()).is_err() {
+                sender.lock().unwrap().send(()).ok();
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let world = granted(&web, &[HOST]);
+    let scope = world.scope(&["fetch"]);
+    let call = Call::new();
+    let stop = call.clone();
+    let stopping = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        stop.cancel();
+    });
+    let report = scope.call("fetch", json!({ "requests": [get(URL)] }).to_string(), call).await;
+    stopping.await.unwrap();
+    assert_eq!(report.outcome, Err(Failure::Cancelled));
+    assert!(receiver.recv_timeout(Duration::from_secs(10)).is_ok(), "the connection stayed open");
+}
