@@ -141,7 +141,8 @@ mod backend {
                 Err(StreamError::Closed) => Ok(None),
                 Err(StreamError::LastOperationFailed(error)) => {
                     let code = types::http_error_code(&error);
-                    Err(code.map_or_else(|| HttpError::Failed("the answer broke off".to_owned()), explain))
+                    let why = "the answer broke off, or there is more of it than a call may receive";
+                    Err(code.map_or_else(|| HttpError::Failed(why.to_owned()), explain))
                 }
             }
         }

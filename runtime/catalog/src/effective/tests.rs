@@ -174,8 +174,8 @@ fn the_example_agents_of_a_configuration_load() {
         assert_eq!(agent.origin.layer.name(), "configured");
         assert_eq!(
             effective(agent, &available(&registry), &registry).tools.len(),
-            // All but `exec`, which nobody allowed, and the tool with which skills are read.
-            BuiltIn::all().count() - 1 + DELEGATION.len() + 1
+            // All but `exec` and `web_fetch`, which nobody allowed, and the tool with which skills are read.
+            BuiltIn::all().count() - 2 + DELEGATION.len() + 1
         );
     }
 }

@@ -90,12 +90,12 @@ fn forms(text: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![text.to_vec()];
     let escaped = |slash: &str| -> Vec<u8> {
         let escape = |byte: &u8| match byte {
-            b'"' => "\\\"".to_owned(),
-            b'\\' => "\\\\".to_owned(),
-            b'/' => slash.to_owned(),
-            byte => char::from(*byte).to_string(),
+            b'"' => b"\\\"".to_vec(),
+            b'\\' => b"\\\\".to_vec(),
+            b'/' => slash.as_bytes().to_vec(),
+            byte => vec![*byte],
         };
-        text.iter().map(escape).collect::<String>().into_bytes()
+        text.iter().flat_map(escape).collect()
     };
     forms.extend([escaped("/"), escaped("\\/")]);
     let percent = |keep: &dyn Fn(u8) -> bool, upper: bool| -> Vec<u8> {
