@@ -1,4 +1,5 @@
 //! Requests over the network, as a user configures them. Servers are on loopback, where an agent of the user's may name them.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its stage has failed")]
 
 use std::sync::{
     Arc, Mutex,

@@ -29,7 +29,7 @@ pub(crate) fn fetch(world: &World, requests: &[Value]) -> Came {
 
 /// The same for one request: what went wrong with it.
 pub(crate) fn refused(world: &World, request: Value) -> (String, Report) {
-    let came = fetch(world, &[request.clone()]);
+    let came = fetch(world, std::slice::from_ref(&request));
     let error = came.each[0]["error"].as_str().unwrap_or_else(|| panic!("{request} got {}", came.each[0]));
     (error.to_owned(), came.report)
 }
