@@ -229,9 +229,7 @@ fn not_granted(capability: Capability) -> String {
             "; `[exec] allow = [\"cargo test:*\"]` in the operator's or the user's configuration, and `commands` where \
              a definition has grants, would allow it"
         }
-        Capability::Http => {
-            "; `grants: { http: [\"example.com\"] }` or `WebFetch(domain:example.com)` would allow it"
-        }
+        Capability::Http => "; `grants: { http: [\"example.com\"] }` or `WebFetch(domain:example.com)` would allow it",
         _ => "",
     };
     format!("it needs `{capability}`, which is not granted{remedy}")

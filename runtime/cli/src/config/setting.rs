@@ -247,7 +247,19 @@ mod tests {
         let after = |text: &[&str]| parts_after(&text.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>());
         assert_eq!(
             after(&[]),
-            ["model", "providers", "models", "budget", "outside", "exec", "http", "secrets", "store", "traces", "locked"]
+            [
+                "model",
+                "providers",
+                "models",
+                "budget",
+                "outside",
+                "exec",
+                "http",
+                "secrets",
+                "store",
+                "traces",
+                "locked"
+            ]
         );
         assert_eq!(after(&["providers"]), ["*"]);
         assert_eq!(after(&["models", "x", "price"]), ["input", "output", "cached", "cache_written"]);
