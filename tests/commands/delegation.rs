@@ -63,6 +63,18 @@ fn a_coordinator_that_cannot_write_has_a_worker_write_if_it_was_granted_that() {
     assert_eq!(world.read("own.txt"), None);
 }
 
+/// CF-31. The option under which tools go down, too.
+#[test]
+fn with_intersect_nobody_has_a_tool_that_the_one_who_asks_has_not() {
+    let world = world("grants: { files: { \".\": read-write }, agents: [worker] }");
+    world.configure("[delegation]\nscope = \"intersect\"\n");
+    let model = world.script("asks.json", ASKS);
+    let ended = world.palisade(&["run", "coordinator", "go", "--model", &model]).with_code(0);
+    assert_eq!(world.read("new.txt"), None);
+    let cut = "cut the tool `write` is not there: `coordinator`, which asks, does not have it, and no agent may";
+    assert!(ended.stderr.contains(cut), "{}", ended.stderr);
+}
+
 /// H1, CF-31
 #[test]
 fn an_agent_that_asks_nobody_itself_can_be_asked_again() {

@@ -19,6 +19,7 @@ mod outside;
 mod prove;
 mod read_only;
 mod real_model;
+mod revocation;
 mod run;
 mod running;
 mod sessions;

@@ -131,7 +131,8 @@ impl World {
         self.add_at_home(&format!(".config/palisade/agents/{name}.md"), text);
     }
 
-    fn add_at_home(&self, path: &str, text: &str) -> String {
+    /// A file below the user's home; gives its path.
+    pub(crate) fn add_at_home(&self, path: &str, text: &str) -> String {
         let path = self.home().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();

@@ -1,30 +1,14 @@
 //! Rights through delegation: an agent that wants more of everything is asked in every way there is by one that has
 //! little. One test for each way and each thing to want; `palisade prove --delegation` makes the same attempts.
 
-use std::{path::Path, sync::Arc};
-
-use async_trait::async_trait;
-use palisade_agent::{Store, StoreError};
-use palisade_catalog::prove::{Axis, Ending, Stores, Way, control_delegation, prove_case};
+use palisade_catalog::prove::{Axis, Ending, Way, control_delegation, prove_case};
 use palisade_sandbox::Engine;
+use palisade_store::open_boxed;
 use palisade_tests::world::SMALL;
-
-struct Kept;
-
-#[async_trait]
-impl Stores for Kept {
-    async fn passing(&self) -> Result<Arc<dyn Store>, StoreError> {
-        palisade_store::open("memory:").await
-    }
-
-    async fn lasting(&self, file: &Path) -> Result<Arc<dyn Store>, StoreError> {
-        palisade_store::open(&format!("sqlite:{}", file.display())).await
-    }
-}
 
 async fn refused(way: Way, axis: Axis) {
     let engine = Engine::start(SMALL).unwrap();
-    let case = prove_case(&engine, &Kept, None, way, axis).await.unwrap();
+    let case = prove_case(&engine, &open_boxed, None, way, axis).await.unwrap();
     assert_eq!(case.ending, Ending::Refused, "{}: {}", case.name(), case.how);
     assert!(case.tried, "{}: {}", case.name(), case.how);
 }
@@ -32,7 +16,7 @@ async fn refused(way: Way, axis: Axis) {
 /// The attempts get through where they may, so that a refusal means something.
 #[tokio::test(flavor = "multi_thread")]
 async fn where_everything_is_granted_every_attempt_gets_through() {
-    control_delegation(&Engine::start(SMALL).unwrap(), &Kept).await.unwrap();
+    control_delegation(&Engine::start(SMALL).unwrap(), &open_boxed).await.unwrap();
 }
 
 #[test]

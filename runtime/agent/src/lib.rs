@@ -31,6 +31,7 @@ mod store;
 mod tool;
 mod toolbox;
 mod transcript;
+mod warrant;
 
 pub use account::{Account, Admitted};
 pub use agent::{Agent, CallLimits, Exposure, PermissionMode, ReasoningEffort, RunLimits, Runtime};
@@ -65,3 +66,4 @@ pub use store::{
 pub use tool::{Cost, FailureKind, Progress, Tool, ToolCall, ToolOutcome, ToolResult, ToolSpec};
 pub use toolbox::{DuplicateTool, OUTPUT_LIMIT, Toolbox};
 pub use transcript::{ENTRY_LIMIT, Entry, Transcript};
+pub use warrant::Warrant;

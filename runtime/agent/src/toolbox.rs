@@ -7,7 +7,7 @@ use palisade_grants::{Call, Decision, ToolScope, canonical_tool};
 use thiserror::Error;
 
 use crate::schema::{Schema, SchemaError};
-use crate::{Answer, Artifacts, Asker, FailureKind, Progress, Tool, ToolCall, ToolResult, ToolSpec};
+use crate::{Answer, Artifacts, Asker, FailureKind, Progress, Tool, ToolCall, ToolResult, ToolSpec, Warrant};
 
 /// The longest output of one call that reaches the model, in bytes: a context window is small, and a
 /// tool chooses how much it says.
@@ -20,6 +20,7 @@ pub struct Toolbox {
     scope: ToolScope,
     asker: Option<Arc<dyn Asker>>,
     artifacts: Option<Arc<dyn Artifacts>>,
+    warrant: Option<Arc<dyn Warrant>>,
 }
 
 /// A tool, and what is worked out once for all of its calls.
@@ -51,7 +52,7 @@ impl Toolbox {
             }
             held.push(Held { tool, name, schema: OnceLock::new() });
         }
-        Ok(Self { tools: held, specs, scope: ToolScope::default(), asker: None, artifacts: None })
+        Ok(Self { tools: held, specs, scope: ToolScope::default(), asker: None, artifacts: None, warrant: None })
     }
 
     /// The same tools, each call of which the rules of a scope are asked about first.
@@ -70,6 +71,16 @@ impl Toolbox {
     pub fn keeping(mut self, artifacts: Arc<dyn Artifacts>) -> Self {
         self.artifacts = Some(artifacts);
         self
+    }
+
+    /// From now on it is for as long and as far as nobody takes it back.
+    pub fn hold(&mut self, warrant: Arc<dyn Warrant>) {
+        self.warrant = Some(warrant);
+    }
+
+    /// Who says how far these tools may still be used.
+    pub fn warrant(&self) -> Option<Arc<dyn Warrant>> {
+        self.warrant.clone()
     }
 
     /// Its tools, in their order, without the rules.
@@ -94,6 +105,21 @@ impl Toolbox {
 
     /// Makes one call. Whatever is wrong with it is a result the model can read.
     pub async fn call(&self, call: &ToolCall, progress: &Progress) -> ToolResult {
+        let left = match self.warrant.as_ref().map(|warrant| warrant.tools()).transpose() {
+            Ok(left) => left.flatten(),
+            Err(why) => return ToolResult::failed(FailureKind::Denied, format!("`{}` is refused: {why}", call.tool)),
+        };
+        match left.filter(|_| self.find(&call.tool).is_some()) {
+            None => self.make(call, progress).await,
+            Some(left) if left.find(&call.tool).is_none() => {
+                let text = format!("`{}` was taken from this agent while it worked", call.tool);
+                ToolResult::failed(FailureKind::Denied, text)
+            }
+            Some(left) => left.make(call, progress).await,
+        }
+    }
+
+    async fn make(&self, call: &ToolCall, progress: &Progress) -> ToolResult {
         let Some(held) = self.find(&call.tool) else {
             return self.unknown(&call.tool);
         };

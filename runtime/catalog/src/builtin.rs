@@ -1,5 +1,8 @@
 //! The core tools, compiled when this program was built.
 
+use std::collections::BTreeSet;
+
+use palisade_grants::Capability;
 use palisade_sandbox::{Artifact, Compiled, Compiler, Description, Engine, Failure};
 
 /// A core tool: component, machine code and description, all made by the build.
@@ -94,6 +97,19 @@ impl BuiltIn {
 }
 
 impl LinkProbe {
+    /// As if it were a tool that may need anything.
+    pub(crate) fn description(&self) -> Description {
+        Description {
+            name: self.name.to_owned(),
+            description: String::new(),
+            input_schema: "{}".to_owned(),
+            capabilities: Capability::ALL.into(),
+            own_capabilities: BTreeSet::new(),
+            read_only: false,
+            idempotent: false,
+        }
+    }
+
     pub(crate) fn all() -> &'static [Self] {
         PROBES
     }

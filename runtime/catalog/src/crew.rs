@@ -1,15 +1,18 @@
 //! The agents of a registry, ready to be asked by each other. What one may do is worked out here and nowhere
 //! else: from its definition, and from what the one that asks can hand down.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Weak},
+};
 
 use async_trait::async_trait;
 use palisade_agent::{Agent, Ceiling, Crew, Equipment, Peer, Provider, Recruit, RecruitError, Seat, Tool};
 use palisade_grants::DELEGATION;
 
 use crate::{
-    AskError, Available, Effective, Equipped, FindError, Registry, SharedRegistry, Under, available, effective_under,
-    fingerprint::fingerprint, skill_tool, skills_of, surroundings,
+    AskError, Available, Effective, Equipped, FindError, Registry, SharedRegistry, Standing, Under, available,
+    effective_under, fingerprint::fingerprint, skill_tool, skills_of, surroundings,
 };
 
 /// Gives an agent what it works with. Implemented where models are known.
@@ -35,12 +38,28 @@ pub struct LocalCrew {
     registry: SharedRegistry,
     workspace: PathBuf,
     outfitter: Arc<dyn Outfitter>,
+    /// Whether nobody has a tool that the one who asks has not.
+    intersects: bool,
 }
 
 impl LocalCrew {
     /// The agents of a registry, at work in a folder.
     pub fn new(registry: SharedRegistry, workspace: PathBuf, outfitter: Arc<dyn Outfitter>) -> Self {
-        Self { registry, workspace, outfitter }
+        Self { registry, workspace, outfitter, intersects: false }
+    }
+
+    /// The same, but an agent that is asked has no tool that the one who asks has not.
+    pub fn intersecting(mut self, intersects: bool) -> Self {
+        self.intersects = intersects;
+        self
+    }
+
+    /// What the one in a seat hands down. Worked out from its definition each time, so that no seat can hand down
+    /// more than its agent may do.
+    fn handed_down(&self, seat: &Seat, available: &[Available], registry: &Registry) -> Ceiling {
+        let under = Under { ceiling: &seat.ceiling, asked_by: &seat.agent.name };
+        let effective = effective_under(&seat.agent, available, registry, under);
+        if self.intersects { effective.handed_down_with_tools() } else { effective.handed_down() }
     }
 }
 
@@ -61,7 +80,7 @@ impl Crew for LocalCrew {
         let registry = self.registry.now();
         let agent = registry.may_ask(&asked_by.agent, name).map_err(|error| refusal(name, error))?;
         let available = available(&registry);
-        let handed = handed_down(asked_by, &available, &registry);
+        let handed = self.handed_down(asked_by, &available, &registry);
         let under = Under { ceiling: &handed, asked_by: &asked_by.agent.name };
         let effective = effective_under(agent, &available, &registry, under);
         let mut tools: Vec<String> = effective.tools.iter().map(|tool| tool.candidate.name().to_owned()).collect();
@@ -90,6 +109,17 @@ impl Crew for LocalCrew {
         let asks_others = effective.agent.scope.asks_others();
         let mut warnings = effective.warnings.clone();
         warnings.extend(skills_of(&effective, &registry.skills()).warnings);
+        let standing = Standing::of(&effective, &self.registry, &asked_by.agent.name, asked_by.warrant.clone());
+        standing.equipping({
+            // The tools are bound to a seat that holds this; those in scope live as long as the run.
+            let own_tools: Vec<Weak<dyn Tool>> = own_tools.iter().map(Arc::downgrade).collect();
+            let (outfitter, registry) = (Arc::clone(&self.outfitter), self.registry.clone());
+            move |effective| {
+                let own_tools = own_tools.iter().filter_map(Weak::upgrade);
+                let own_tools: Vec<_> = own_tools.chain(skill_tool(effective, &registry.now())).collect();
+                Ok(outfitter.tools(effective, &own_tools)?.toolbox)
+            }
+        });
         let own_tools: Vec<Arc<dyn Tool>> = own_tools.into_iter().chain(skill_tool(&effective, &registry)).collect();
         // A key may have to be fetched, and machine code to be loaded.
         let (outfitter, asked_by) = (Arc::clone(&self.outfitter), asked_by.clone());
@@ -98,7 +128,7 @@ impl Crew for LocalCrew {
             Ok((chosen, outfitter.tools(&effective, &own_tools)?))
         });
         let equipped = equipping.await.map_err(|error| unusable(error.to_string()))?;
-        let (Chosen { provider, warning }, Equipped { toolbox, left_out, .. }) = equipped.map_err(unusable)?;
+        let (Chosen { provider, warning }, Equipped { mut toolbox, left_out, .. }) = equipped.map_err(unusable)?;
         warnings.extend(warning);
         // Far down there is nobody left to be asked; one sentence is enough for all the tools for that.
         let is_asking = |name: &str| DELEGATION.contains(&name);
@@ -109,15 +139,9 @@ impl Crew for LocalCrew {
         }
         let left_out = left_out.iter().filter(|tool| !is_asking(&tool.tool));
         warnings.extend(left_out.map(|tool| format!("the tool `{}` is left out: {}", tool.tool, tool.reason)));
+        toolbox.hold(standing);
         Ok(Equipment { provider, toolbox, surroundings, warnings })
     }
-}
-
-/// What the one in a seat hands down. Worked out from its definition each time, so that no seat can hand down
-/// more than its agent may do.
-fn handed_down(seat: &Seat, available: &[Available], registry: &Registry) -> Ceiling {
-    let under = Under { ceiling: &seat.ceiling, asked_by: &seat.agent.name };
-    effective_under(&seat.agent, available, registry, under).handed_down()
 }
 
 fn refusal(name: &str, error: AskError) -> RecruitError {

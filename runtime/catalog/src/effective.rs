@@ -37,6 +37,8 @@ pub struct Effective {
     pub warnings: Vec<String>,
     /// What its definition would allow and whoever asks it does not, each with what would allow it.
     pub cut: Vec<String>,
+    /// The only tools that it and those it asks may have; absent: those of each definition.
+    pub only: Option<BTreeSet<String>>,
 }
 
 /// What an agent is under when another one asks it.
@@ -129,9 +131,18 @@ fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: 
     };
     let mut cut = under.map(|under| cut::cut((&own, &grants), (&own_limits, &limits), under)).unwrap_or_default();
 
+    let only = under.and_then(|under| under.ceiling.tools.clone());
     let mut kept = Vec::with_capacity(tools.len());
     for candidate in tools {
         match (missing(candidate, &grants), under) {
+            (_, Some(under)) if only.as_ref().is_some_and(|only| !only.contains(candidate.canonical())) => {
+                let reason = format!(
+                    "`{}`, which asks, does not have it, and no agent may have more tools than the one that asks it",
+                    under.asked_by
+                );
+                cut.push(format!("the tool `{}` is not there: {reason}", candidate.name()));
+                excluded.push(Excluded { name: candidate.name().to_owned(), reason, rule: None });
+            }
             (None, _) => kept.push(candidate.clone()),
             (Some(capability), Some(under)) if missing(candidate, &own).is_none() => {
                 let reason = format!("it needs `{capability}`, which `{}`, which asks, does not have", under.asked_by);
@@ -164,6 +175,7 @@ fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: 
         programs: registry.programs().cloned(),
         warnings,
         cut,
+        only,
     }
 }
 

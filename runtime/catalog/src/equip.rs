@@ -122,7 +122,7 @@ fn nothing_there(tool: &EffectiveTool) -> &'static str {
 }
 
 /// The rules hold for a tool that calls another as they do for the model; there is nobody to ask.
-fn gate(tool: &'static str, effective: &Effective) -> Gate {
+pub(crate) fn gate(tool: &'static str, effective: &Effective) -> Gate {
     let scope = effective.agent.scope.clone();
     Arc::new(move |input| {
         let input = serde_json::from_str(input).unwrap_or_default();

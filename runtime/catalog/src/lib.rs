@@ -18,6 +18,7 @@ mod skill_tool;
 mod skills;
 mod surroundings;
 mod tool;
+mod warrant;
 
 pub use builtin::BuiltIn;
 pub use crew::{Chosen, LocalCrew, Outfitter};
@@ -33,3 +34,4 @@ pub use registry::{
 pub use skill_tool::skill_tool;
 pub use skills::{OwnSkill, OwnSkills, skills_of};
 pub use surroundings::surroundings;
+pub use warrant::Standing;

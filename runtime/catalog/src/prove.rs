@@ -12,8 +12,7 @@ mod web;
 
 use std::time::Duration;
 
-use palisade_grants::Capability;
-use palisade_sandbox::{Call, Description, Engine, Limits, Report, Scope, Workspace, WorkspaceError};
+use palisade_sandbox::{Call, Engine, Limits, Report, Scope, Workspace, WorkspaceError};
 use serde::Serialize;
 
 use crate::{
@@ -25,7 +24,7 @@ use crate::{
     },
 };
 
-pub use delegation::{Axis, Case, Stores, Way, control as control_delegation, prove_case, prove_delegation};
+pub use delegation::{Axis, Case, OpenStore, Way, control as control_delegation, prove_case, prove_delegation};
 
 /// What came of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -50,6 +49,17 @@ pub enum Ending {
     Granted,
     /// It got through.
     Breach,
+}
+
+impl Ending {
+    /// The worse it is, the higher.
+    fn rank(self) -> u8 {
+        match self {
+            Self::Refused => 0,
+            Self::Granted => 1,
+            Self::Breach => 2,
+        }
+    }
 }
 
 /// Why the proof could not be made.
@@ -174,20 +184,11 @@ fn link(engine: &Engine, effective: &Effective, probe: &LinkProbe, tried: &'stat
     }
     let stage = Stage::set(&effective.grants.files)?;
     let scope = scope(engine, effective, &stage, effective.limits)?;
-    let description = Description {
-        name: probe.name.to_owned(),
-        description: String::new(),
-        input_schema: "{}".to_owned(),
-        capabilities: Capability::ALL.into(),
-        own_capabilities: std::collections::BTreeSet::new(),
-        read_only: false,
-        idempotent: false,
-    };
     let compiled = match probe.load(engine) {
         Ok(compiled) => compiled,
         Err(failure) => return Ok(verdict(Ending::Refused, failure.to_string())),
     };
-    Ok(match scope.add(&compiled, &description, "probe") {
+    Ok(match scope.add(&compiled, &probe.description(), "probe") {
         Err(refusal) => verdict(Ending::Refused, refusal.to_string()),
         Ok(()) => verdict(Ending::Breach, "it was linked".to_owned()),
     })

@@ -25,6 +25,7 @@ mod skills;
 mod tree;
 mod trust;
 mod visible;
+mod withdrawn;
 mod write;
 
 use std::{collections::BTreeMap, sync::Arc};

@@ -117,8 +117,8 @@ pub(crate) fn connected(target: Target) -> anyhow::Result<Box<dyn Provider>> {
         Target::Scripted(file) => Box::new(scripted(&file)?),
         Target::Server(route) => palisade_model::connect(choose::connection(*route)?)?,
         Target::Outside { program, .. } => bail!(
-            "`{program}` runs outside of the sandbox, where nothing holds that another agent may do; only a person \
-             can start it, with `palisade run`"
+            "`{program}` runs outside of the sandbox, where nothing holds it to what another agent may do; only a \
+             person can start it, with `palisade run`"
         ),
     })
 }

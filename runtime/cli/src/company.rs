@@ -6,9 +6,9 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use palisade_agent::{
     Account, Cancellation, Delegation, DelegationLimits, FailureKind, Progress, Provider, Queued, Seat, SessionKey,
-    Store, StoreError, Tool, ToolResult, ToolSpec, Watcher,
+    Store, StoreError, Tool, ToolResult, ToolSpec, Warrant, Watcher,
 };
-use palisade_catalog::{Effective, LocalCrew, Registry, SharedRegistry};
+use palisade_catalog::{Effective, LocalCrew, SharedRegistry};
 use palisade_grants::DELEGATION;
 
 use crate::crew::Outfit;
@@ -35,6 +35,7 @@ pub(crate) struct Post {
     pub(crate) cancellation: Cancellation,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) watcher: Arc<dyn Watcher>,
+    pub(crate) warrant: Arc<dyn Warrant>,
 }
 
 /// What came of waiting for agents in the background.
@@ -49,10 +50,10 @@ pub(crate) enum Waited {
 
 impl Company {
     /// The agents there are, for an agent that can ask them; nothing for any other.
-    pub(crate) fn of(effective: &Effective, registry: &Registry, outfit: Outfit) -> Option<Self> {
+    pub(crate) fn of(effective: &Effective, registry: &SharedRegistry, outfit: Outfit) -> Option<Self> {
         let asks = effective.tools.iter().any(|tool| DELEGATION.contains(&tool.candidate.canonical()));
         asks.then(|| Self {
-            registry: SharedRegistry::new(registry.clone()),
+            registry: registry.clone(),
             workspace: outfit.workspace.clone(),
             outfit: Arc::new(outfit),
             hub: None,
@@ -61,7 +62,7 @@ impl Company {
 
     /// The tools with which the agent asks others in one run. They do no more than the agent may.
     pub(crate) fn tools(&mut self, effective: &Effective, store: &Arc<dyn Store>, post: Post) -> Vec<Arc<dyn Tool>> {
-        let Post { above, session, run, account, cancellation, provider, watcher } = post;
+        let Post { above, session, run, account, cancellation, provider, watcher, warrant } = post;
         let seat = Seat {
             session,
             run: Some(run),
@@ -73,6 +74,7 @@ impl Company {
             messages: 0,
             provider,
             watcher,
+            warrant: Some(warrant),
         };
         self.hub(store).tools(Arc::new(seat))
     }
@@ -80,7 +82,8 @@ impl Company {
     fn hub(&mut self, store: &Arc<dyn Store>) -> Arc<Delegation> {
         let hub = self.hub.get_or_insert_with(|| {
             let outfitter = Arc::clone(&self.outfit);
-            let crew = LocalCrew::new(self.registry.clone(), self.workspace.clone(), outfitter);
+            let crew = LocalCrew::new(self.registry.clone(), self.workspace.clone(), outfitter)
+                .intersecting(self.outfit.config.typed.intersects);
             let (limits, owner) = (DelegationLimits::default(), palisade_store::this_process());
             Arc::new(Delegation::new(Arc::clone(store), Arc::new(crew), limits, owner))
         });

@@ -3,16 +3,17 @@
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     pin::pin,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, Weak},
+    time::Duration,
 };
 
 use palisade_agent::{
     Account, Asker, Cancellation, Event, Leased, Outcome, PermissionMode, Provider, Run, RunError, Session, SessionKey,
-    Tool, Toolbox, Transcript, Usage, Watcher,
+    Tool, Toolbox, Transcript, Usage, Warrant, Watcher,
 };
-use palisade_catalog::{Effective, Registry, skill_tool, surroundings};
+use palisade_catalog::{Effective, Registry, SharedRegistry, Standing, skill_tool, surroundings};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -71,6 +72,8 @@ pub(crate) struct Conversation<'a> {
     expected: Option<Value>,
     traces: Option<Traces>,
     registry: &'a Registry,
+    /// The same agents, looked at again while work goes on.
+    shared: SharedRegistry,
     terminal: &'a Terminal,
     runtime: Runtime,
     /// The engine that the tools run in.
@@ -97,7 +100,8 @@ impl<'a> Conversation<'a> {
             asker: asker.clone(),
             connected: Mutex::new(HashMap::new()),
         };
-        let company = Company::of(&effective, registry, outfit);
+        let shared = SharedRegistry::new(registry.clone()).looking_every(LOOK_AGAIN);
+        let company = Company::of(&effective, &shared, outfit);
         if company.is_some() {
             held.keep_for_now();
         }
@@ -113,6 +117,7 @@ impl<'a> Conversation<'a> {
             expected,
             traces,
             registry,
+            shared,
             terminal,
             runtime,
             assembly,
@@ -120,27 +125,39 @@ impl<'a> Conversation<'a> {
             data: settings.data.clone(),
             company,
         };
-        conversation.equip(&company::described())?;
+        conversation.toolbox = conversation.equip(&company::described())?;
         Ok(conversation)
     }
 
     /// Gives the agent its tools, and says which of them it has not. Those with which it asks others are for one run.
-    fn equip(&mut self, host: &[Arc<dyn Tool>]) -> anyhow::Result<()> {
+    fn equip(&self, host: &[Arc<dyn Tool>]) -> anyhow::Result<Toolbox> {
         let skill = skill_tool(&self.effective, self.registry);
         let host: Vec<Arc<dyn Tool>> = host.iter().cloned().chain(skill).collect();
         let equipped = self.assembly.equip(&self.effective, &self.workspace, &host)?;
         for tool in &equipped.left_out {
             self.terminal.warning(&format!("the tool `{}` is left out: {}", tool.tool, tool.reason));
         }
-        let mut toolbox = equipped.toolbox;
-        if let Some(asker) = &self.asker {
-            toolbox = toolbox.asking(Arc::clone(asker));
-        }
-        if let Some(data) = &self.data {
-            toolbox = toolbox.keeping(Arc::new(Shelf::below(data)));
-        }
-        self.toolbox = toolbox;
-        Ok(())
+        Ok(in_use(equipped.toolbox, self.asker.as_ref(), self.data.as_deref()))
+    }
+
+    /// What is left of the agent's rights in a run that begins now.
+    fn standing(&self) -> Arc<Standing> {
+        Standing::of(&self.effective, &self.shared, &self.effective.agent.name, None)
+    }
+
+    /// Lets the agent have its tools for one run, for as long and as far as nobody takes them back.
+    fn hold(&mut self, standing: Arc<Standing>, host: &[Arc<dyn Tool>]) {
+        let (assembly, workspace, shared) = (Arc::clone(&self.assembly), self.workspace.clone(), self.shared.clone());
+        let (asker, data) = (self.asker.clone(), self.data.clone());
+        // Whoever asks others through these holds what is left here.
+        let own: Vec<Weak<dyn Tool>> = host.iter().map(Arc::downgrade).collect();
+        standing.equipping(move |effective| {
+            let skill = skill_tool(effective, &shared.now());
+            let host: Vec<Arc<dyn Tool>> = own.iter().filter_map(Weak::upgrade).chain(skill).collect();
+            let equipped = assembly.equip(effective, &workspace, &host).map_err(|error| format!("{error:#}"))?;
+            Ok(in_use(equipped.toolbox, asker.as_ref(), data.as_deref()))
+        });
+        self.toolbox.hold(standing);
     }
 
     fn reads_skills(&self) -> bool {
@@ -223,6 +240,8 @@ impl<'a> Conversation<'a> {
         cancellation: Cancellation,
     ) -> anyhow::Result<Asked> {
         let Begun { transcript, journal, calls, spent, ids, .. } = begun;
+        let standing = self.standing();
+        let mut host = company::described();
         if let (Some(company), Some(journal), Some(store)) = (&mut self.company, &journal, self.held.store()) {
             let post = Post {
                 above: self.held.session().map(|session| session.origin.chain.clone()).unwrap_or_default(),
@@ -232,13 +251,15 @@ impl<'a> Conversation<'a> {
                 cancellation: cancellation.clone(),
                 provider: Arc::clone(&self.provider),
                 watcher: Arc::clone(watcher),
+                warrant: Arc::clone(&standing) as Arc<dyn Warrant>,
             };
-            let host = company.tools(&self.effective, &store, post);
-            self.equip(&host)?;
+            host = company.tools(&self.effective, &store, post);
+            self.toolbox = self.equip(&host)?;
         } else if self.reads_skills() != skill_tool(&self.effective, self.registry).is_some() {
             // Since the last run the first skill has come, or the last one is gone.
-            self.equip(&company::described())?;
+            self.toolbox = self.equip(&host)?;
         }
+        self.hold(standing, &host);
         let agent = &self.effective.agent;
         let mut run =
             Run::new(agent, self.provider.as_ref(), &self.toolbox, watcher.as_ref(), cancellation, transcript)
@@ -297,6 +318,20 @@ impl<'a> Conversation<'a> {
             (name, model) => format!("{name}:{model}"),
         }
     }
+}
+
+/// How often what was loaded is looked at again while agents work: for this long a decision may be unheard.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Tools as they are used here: with somebody to ask, and a place for long outputs.
+fn in_use(mut toolbox: Toolbox, asker: Option<&Arc<dyn Asker>>, data: Option<&Path>) -> Toolbox {
+    if let Some(asker) = asker {
+        toolbox = toolbox.asking(Arc::clone(asker));
+    }
+    if let Some(data) = data {
+        toolbox = toolbox.keeping(Arc::new(Shelf::below(data)));
+    }
+    toolbox
 }
 
 /// Works on a run for as long as its session is held. If somebody else takes it, nothing more is done, and the run

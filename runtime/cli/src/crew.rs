@@ -31,9 +31,10 @@ pub(crate) struct Outfit {
 
 impl Outfitter for Outfit {
     fn model(&self, effective: &Effective, asked_by: &Seat) -> Result<Chosen, String> {
-        if let Runtime::External { input_url, .. } = &effective.agent.runtime {
+        // Where that is may be a secret, and a model reads this.
+        if let Runtime::External { .. } = &effective.agent.runtime {
             return Err(format!(
-                "it works at {input_url}, where nothing holds that `{}`, which asks, may do; only a person can start \
+                "it works elsewhere, where nothing holds it to what `{}`, which asks, may do; only a person can start \
                  it, with `palisade run`",
                 asked_by.agent.name
             ));

@@ -32,6 +32,7 @@ impl Scripted {
     /// - `usage`: `{"input_tokens": …, "output_tokens": …}`;
     /// - `ended`: `complete`, `length` or `refused`;
     /// - `kept`: what the provider wants back;
+    /// - `wait`: how many milliseconds pass before anything of it is heard;
     /// - `error`: `{"kind": "rate_limited", "message": …}`: the reply fails after its parts were heard.
     pub fn parse(script: impl AsRef<[u8]>) -> Result<Self, ScriptError> {
         Ok(Self { replies: Mutex::new(script::parse(script.as_ref())?.into()) })
@@ -62,6 +63,10 @@ impl Provider for Scripted {
                 message: "the script has no reply left; end it with one that has no calls".to_owned(),
             });
         };
+        // A timer takes a while even for nothing.
+        if let Some(wait) = reply.wait() {
+            tokio::time::sleep(wait).await;
+        }
         reply.tell(listener);
         reply.outcome(Self::NAME)
     }

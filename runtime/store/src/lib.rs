@@ -15,7 +15,7 @@ mod sqlite;
 mod usage;
 mod whole;
 
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 use palisade_agent::{Store, StoreError};
 
@@ -75,6 +75,14 @@ pub const INSTANTS: &[&str] = &[
     "store.audit.before_commit",
     "store.audit.after_commit",
 ];
+
+/// A store that is being opened.
+pub type Opening = Pin<Box<dyn Future<Output = Result<Arc<dyn Store>, StoreError>> + Send>>;
+
+/// The same as [`open`], as a value that can be handed on.
+pub fn open_boxed(address: String) -> Opening {
+    Box::pin(async move { open(&address).await })
+}
 
 /// Opens what an address means: `sqlite:PATH`, `postgres://…` or `memory:`.
 pub async fn open(address: &str) -> Result<Arc<dyn Store>, StoreError> {

@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 use super::{
     Delegation,
-    order::{Allowance, Order, WhenBusy},
+    order::{Allowance, Engaged, Order, WhenBusy},
     place::{Above, Place},
     refusal::Refusal,
 };
 use crate::{
     Account, Agent, AuditRecord, Budget, Ceiling, FailureKind, NewSession, Queued, Recruit, Seat, Session, SessionKey,
-    SessionOrigin, Spent,
+    SessionOrigin, Spent, StoreError,
 };
 
 /// Under what an agent's session keeps which agent that is: two plugins may have one of the same name.
@@ -61,7 +61,8 @@ impl Delegation {
     ) -> Result<(Seat, Recruit), Refusal> {
         check_name(name)?;
         let seat = place.seat()?;
-        let ceiling = stored.map_or_else(|| seat.ceiling.clone(), |stored| seat.ceiling.narrow(stored));
+        let now = seat.ceiling_now().map_err(|why| Refusal::denied("revoked", why))?;
+        let ceiling = stored.map_or_else(|| now.clone(), |stored| now.narrow(stored));
         let asker = Seat { ceiling, ..Seat::clone(seat) };
         let recruit = self.crew.recruit(name, &asker)?;
         // Whom the one that asks may ask is its own affair; what the session was begun with says what the one
@@ -161,31 +162,18 @@ impl Delegation {
         let (asker, recruit) =
             self.engage(&above.place, &above.name, above.session.origin.ceiling.as_ref(), Way::Ruled)?;
         let (account, allowance) = self.account(&asker, &recruit, Lower::default())?;
+        let engaged = Engaged { asker, recruit, account, allowance };
         Ok(Order {
-            task: super::fresh::task_id(),
-            name: above.name.clone(),
-            place: std::sync::Arc::clone(&above.place),
-            cancellation: asker.cancellation.clone(),
-            asker,
-            recruit,
-            session: above.session.clone(),
-            created: false,
-            keep: super::keep::Keep::Stays,
-            call: String::new(),
-            text: message.text.clone(),
-            doing: None,
             description: "an answer has come".to_owned(),
-            account,
-            allowance,
             messages: above.messages,
             background: true,
             when_busy: WhenBusy::Queued(message.id.clone()),
-            calls_back: false,
+            ..Order::new(&above.place, &above.name, engaged, above.session.clone(), message.text.clone())
         })
     }
 
-    /// Writes down that an agent was started, and what it was not given.
-    pub(super) async fn audit_spawn(&self, order: &Order, run: &str) {
+    /// Writes down that an agent is started, and what it was not given. Whom nobody would know of is not started.
+    pub(super) async fn audit_spawn(&self, order: &Order, run: &str) -> Result<(), Refusal> {
         let detail = json!({
             "task": order.task,
             "agent": order.recruit.agent.name,
@@ -197,19 +185,29 @@ impl Delegation {
             "cut": order.recruit.cut,
             "fingerprint": order.recruit.fingerprint,
         });
-        self.audit(&order.key(), Some(run), "spawn", detail).await;
+        self.audit(&order.key(), Some(run), "spawn", detail).await.map_err(|error| {
+            let name = &order.recruit.agent.name;
+            Refusal::session(format!("agent `{name}` was not started, because that cannot be written down: {error}"))
+        })
     }
 
     /// Writes down that an agent was refused, if it was not only the form of the request.
     pub(super) async fn audit_refusal(&self, place: &Place, tool: &str, refusal: &Refusal) {
         if let (Ok(seat), FailureKind::Denied) = (place.seat(), refusal.kind) {
             let detail = json!({ "tool": tool, "code": refusal.code, "why": refusal.text, "chain": seat.chain });
-            self.audit(&seat.session, seat.run.as_deref(), "refused", detail).await;
+            // It is refused whether or not somebody can read of it later.
+            drop(self.audit(&seat.session, seat.run.as_deref(), "refused", detail).await);
         }
     }
 
-    /// Writes something down that somebody may want to look into later. A store that cannot, fails the run soon.
-    pub(super) async fn audit(&self, session: &SessionKey, run: Option<&str>, kind: &str, detail: Value) {
+    /// Writes something down that somebody may want to look into later.
+    pub(super) async fn audit(
+        &self,
+        session: &SessionKey,
+        run: Option<&str>,
+        kind: &str,
+        detail: Value,
+    ) -> Result<(), StoreError> {
         let record = AuditRecord {
             tenant: session.tenant.clone(),
             at: None,
@@ -218,7 +216,7 @@ impl Delegation {
             kind: kind.to_owned(),
             detail,
         };
-        drop(self.store.audit(&record).await);
+        self.store.audit(&record).await
     }
 }
 

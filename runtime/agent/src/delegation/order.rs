@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::{keep::Keep, place::Place};
+use super::{fresh, keep::Keep, place::Place};
 use crate::{Account, Cancellation, Queued, Recruit, Seat, Session, SessionKey};
 
 /// What is to be done.
@@ -67,7 +67,41 @@ pub(super) enum WhenBusy {
     Queued(String),
 }
 
+/// Who is asked by whom, with which rights, and out of what: what the host has worked out before anything is begun.
+pub(super) struct Engaged {
+    pub(super) asker: Seat,
+    pub(super) recruit: Recruit,
+    pub(super) account: Account,
+    pub(super) allowance: Allowance,
+}
+
 impl Order {
+    /// Has an agent read something in a session that was there before, and stays, for one who waits for the answer.
+    pub(super) fn new(place: &Arc<Place>, name: &str, engaged: Engaged, session: Session, text: String) -> Self {
+        let Engaged { asker, recruit, account, allowance } = engaged;
+        Self {
+            task: fresh::task_id(),
+            name: name.to_owned(),
+            place: Arc::clone(place),
+            messages: asker.messages,
+            cancellation: asker.cancellation.clone(),
+            asker,
+            recruit,
+            session,
+            created: false,
+            keep: Keep::Stays,
+            call: String::new(),
+            description: text.clone(),
+            text,
+            doing: None,
+            account,
+            allowance,
+            background: false,
+            when_busy: WhenBusy::Refuse,
+            calls_back: false,
+        }
+    }
+
     /// The session it is about.
     pub(super) fn key(&self) -> SessionKey {
         SessionKey::new(&self.asker.session.tenant, &self.session.id)

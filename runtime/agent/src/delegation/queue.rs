@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     CallRecord, Cancellation, Ending, Entry, NewRun, Queued, RunEnd, SessionKey, Spending, StoreError, Transcript,
+    passing,
 };
 
 /// How many entries are read at once.
@@ -68,8 +69,10 @@ impl Delegation {
         let caller = &order.asker.session;
         let above = order.place.above.as_ref();
         let until = above.map(|_| order.asker.account.deadline());
+        passing("delegation.before_callback");
         // A session that is gone has no use for answers; one that cannot be written to now gets none.
         let Ok(Some(message)) = self.enqueue_callback(caller, report, until).await else { return };
+        passing("delegation.callback_queued");
         // From now on the answer is in the queue and nowhere else.
         self.active.settle(&report.task);
         if let Some(above) = above {
@@ -160,8 +163,10 @@ impl Delegation {
             lasts: self.lease,
         };
         let lease = self.store.begin(run).await?;
-        self.audit(&message.session, Some(&lease.run), "message_set_aside", json!({ "message": message.id })).await;
-        self.store.end(&lease, &RunEnd { ending: Ending::Cancelled, spending: Spending::default() }).await
+        let detail = json!({ "message": message.id });
+        let audited = self.audit(&message.session, Some(&lease.run), "message_set_aside", detail).await;
+        self.store.end(&lease, &RunEnd { ending: Ending::Cancelled, spending: Spending::default() }).await?;
+        audited
     }
 
     /// What was said in a session, and what is known of calls that were left open.

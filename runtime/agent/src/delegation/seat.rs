@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{Account, Agent, Cancellation, Ceiling, Provider, SessionKey, Watcher};
+use crate::{Account, Agent, Cancellation, Ceiling, Provider, SessionKey, Warrant, Watcher};
 
 /// The place of one agent at work. Whatever the agent asks others to do happens below it: with no more rights
 /// than its ceiling, out of its account, no longer than it is not cancelled, for its watcher to see.
@@ -28,6 +28,18 @@ pub struct Seat {
     pub provider: Arc<dyn Provider>,
     /// Is told what happens below.
     pub watcher: Arc<dyn Watcher>,
+    /// Whether its rights were taken back since it sat down; absent: nobody takes them back.
+    pub warrant: Option<Arc<dyn Warrant>>,
+}
+
+impl Seat {
+    /// What it can hand down now: its ceiling, without what was taken back since; or why nothing any more.
+    pub(super) fn ceiling_now(&self) -> Result<Ceiling, String> {
+        match &self.warrant {
+            Some(warrant) => Ok(self.ceiling.narrow(&warrant.ceiling()?)),
+            None => Ok(self.ceiling.clone()),
+        }
+    }
 }
 
 /// How far agents may ask agents.

@@ -14,8 +14,13 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Delegation, place::Place, refusal::Refusal};
-use crate::{OUTPUT_LIMIT, Peer, Progress, Tool, ToolResult, ToolSpec};
+use super::{
+    Delegation,
+    order::{Engaged, Order},
+    place::Place,
+    refusal::Refusal,
+};
+use crate::{OUTPUT_LIMIT, Peer, Progress, Session, Tool, ToolResult, ToolSpec};
 
 /// What these tools are called.
 pub const DELEGATION_TOOLS: [&str; 7] =
@@ -76,15 +81,31 @@ impl Tool for Bound {
     }
 }
 
+/// Who asks, and by which call.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    hub: &'a Arc<Delegation>,
+    place: &'a Arc<Place>,
+    call: &'a str,
+}
+
+impl Asking<'_> {
+    /// Has an agent read something in a session, by this call.
+    fn order(&self, name: &str, engaged: Engaged, session: Session, text: &str) -> Order {
+        Order { call: self.call.to_owned(), ..Order::new(self.place, name, engaged, session, text.to_owned()) }
+    }
+}
+
 impl Bound {
     async fn carry_out(&self, input: &str, call: &str) -> ToolResult {
         let (hub, place) = (&self.hub, &self.place);
+        let asking = Asking { hub, place, call };
         let answer = match self.kind {
-            Kind::Task => task::call(hub, place, input, call).await,
-            Kind::Parallel => parallel::call(hub, place, input, call).await,
-            Kind::Message => message::call(hub, place, input, call).await,
+            Kind::Task => task::call(asking, input).await,
+            Kind::Parallel => parallel::call(asking, input).await,
+            Kind::Message => message::call(asking, input).await,
             Kind::List => list::call(hub, place, input),
-            Kind::Ask => ask::call(hub, place, input, call).await,
+            Kind::Ask => ask::call(asking, input).await,
             Kind::Cancel => background::cancel(hub, place, input).await,
             Kind::Result => background::result(hub, place, input).await,
         };

@@ -24,7 +24,7 @@ use super::{
 use crate::run::BLANK;
 use crate::{
     Cancellation, Canceller, Ending, Equipment, FailureKind, Journal as _, Leased, NewRun, Outcome, Run, RunEnd,
-    RunError, Seat, Spending, StoreError, Transcript, Usage, Watcher,
+    RunError, Seat, Spending, StoreError, Transcript, Usage, Watcher, passing,
 };
 
 /// Work that was asked for. Dropped before its end, it is cancelled, unless it was left alone.
@@ -113,7 +113,9 @@ impl Delegation {
         put(&stage.lease, Arc::clone(&opened.leased));
         let watcher: Arc<dyn Watcher> = Arc::new(Relay::of(order));
         place.sit(Arc::new(seat_below(order, &opened, &equipment, cancellation, &watcher)));
-        self.audit_spawn(order, &opened.leased.lease().run).await;
+        passing("delegation.before_spawn");
+        self.audit_spawn(order, &opened.leased.lease().run).await?;
+        passing("delegation.after_spawn");
         put(&stage.telling, Telling::start(order));
         stage.begin(Ok(Begun::Started));
         let seen = self.see_through(order, opened, &equipment, &place, &watcher, (canceller, cancellation));
@@ -286,6 +288,7 @@ async fn work(
     if order.calls_back || waited {
         hub.call_back(&order, &report).await;
     }
+    passing("delegation.before_report");
     reported.send_replace(Some(Arc::new(report)));
     drop(over);
 }
@@ -370,6 +373,7 @@ fn seat_below(
         messages: order.messages,
         provider: Arc::clone(&equipment.provider),
         watcher: Arc::clone(watcher),
+        warrant: equipment.toolbox.warrant(),
     }
 }
 

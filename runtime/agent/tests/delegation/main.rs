@@ -9,6 +9,7 @@ mod messages;
 mod parallel;
 mod pool;
 mod queue;
+mod revocation;
 mod rights;
 mod stage;
 mod task;

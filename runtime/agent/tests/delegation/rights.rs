@@ -201,7 +201,7 @@ fn ceilings() -> impl Strategy<Value = Ceiling> {
         // All may ask others: the chain is to be long.
         let grants = Grants { agents: Grants::everything().agents, ..Grants::asking(&held) };
         let call_time = time.map(Duration::from_secs);
-        Ceiling { grants, limits: CallLimits { memory, call_time, output, ..CallLimits::default() } }
+        Ceiling { grants, limits: CallLimits { memory, call_time, output, ..CallLimits::default() }, tools: None }
     })
 }
 

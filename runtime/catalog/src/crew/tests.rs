@@ -53,6 +53,7 @@ fn seat(agent: Agent, provider: &'static str) -> Seat {
         messages: 0,
         provider: Arc::new(Silent(provider)),
         watcher: Arc::new(Quiet),
+        warrant: None,
         agent,
     }
 }
@@ -96,6 +97,64 @@ fn a_denied_agent_is_not_found_under_another_name_either() {
     for name in ["general", "general-purpose"] {
         assert_eq!(crew.recruit(name, &seat), Err(RecruitError::NotAccessible(name.to_owned())));
     }
+}
+
+/// CF-31. With the option that says so, tools go down as everything else does, and stay down.
+#[test]
+fn an_intersecting_crew_hands_down_no_tool_that_the_one_who_asks_has_not() {
+    let named = |names: &[&str]| Some(names.iter().map(|name| Rule::parse(name).unwrap()).collect());
+    let mut chief = asker();
+    chief.scope.tools = named(&["read", "task"]);
+    chief.grants = Some(palisade_grants::Grants::everything());
+    let mut helper = Agent::new("helper", "Asks, too.");
+    helper.scope.tools = named(&["task", "grep", "write"]);
+    let add = |registry: &mut Registry| registry.register(helper.clone()).unwrap();
+    let seat = seat(chief, "p");
+    let own = crew(add).recruit("worker", &seat).unwrap();
+    assert!(own.tools.contains(&"write".to_owned()) && own.ceiling.tools.is_none());
+    let crew = crew(add).intersecting(true);
+    let worker = crew.recruit("worker", &seat).unwrap();
+    assert_eq!(worker.tools, ["agent_ask", "parallel_task", "read", "task", "task_cancel", "task_result"]);
+    let cut = "the tool `write` is not there: `asker`, which asks, does not have it";
+    assert!(worker.cut.iter().any(|text| text.starts_with(cut)), "{:?}", worker.cut);
+    // The one between has no `read`, so nobody below has.
+    let helper = crew.recruit("helper", &seat).unwrap();
+    let below = Seat { agent: helper.agent, ceiling: helper.ceiling, ..seat };
+    let worker = crew.recruit("worker", &below).unwrap();
+    assert_eq!(worker.tools, ["agent_ask", "parallel_task", "task", "task_cancel", "task_result"]);
+}
+
+/// DEL-11. What is decided while an agent works only takes from it: from the next look on, and from all below.
+#[test]
+fn what_is_left_of_an_agent_at_work_only_shrinks() {
+    use palisade_agent::Warrant as _;
+    use palisade_grants::{Access, Grants};
+    let shared = SharedRegistry::new(Registry::built_in());
+    let worker = Agent { grants: Some(Grants::workspace(Access::ReadWrite)), ..Agent::new("worker", "Works.") };
+    shared.change(|registry| registry.register(worker.clone())).unwrap();
+    let registry = shared.now();
+    let begun = effective(&worker, &available(&registry), &registry);
+    let above = crate::Standing::of(&begun, &shared, "somebody", None);
+    let below = crate::Standing::of(&begun, &shared, "worker", Some(above.clone()));
+    let writes = || [&above, &below].map(|standing| standing.ceiling().unwrap().grants.files.writes());
+    assert_eq!((above.ceiling(), writes()), (Ok(begun.ceiling()), [true; 2]));
+    assert!(below.tools().unwrap().is_none(), "nothing was taken back");
+    let wider = Agent { grants: Some(Grants::everything()), ..worker.clone() };
+    shared.change(|registry| registry.register(wider)).unwrap();
+    assert_eq!((above.ceiling(), below.ceiling()), (Ok(begun.ceiling()), Ok(begun.ceiling())));
+    shared.change(|registry| registry.lower_ceiling(&Grants::workspace(Access::Read)));
+    assert_eq!(writes(), [false; 2]);
+    assert!(below.tools().is_err(), "there is nobody to link what is left");
+    shared.change(|registry| *registry = Registry::clone(&Registry::built_in()));
+    shared.change(|registry| registry.register(worker.clone())).unwrap();
+    assert_eq!(writes(), [false; 2], "what was taken back stays taken back");
+    shared.change(|registry| registry.unregister("worker"));
+    for standing in [&above, &below] {
+        let why = standing.ceiling().unwrap_err();
+        assert_eq!(why, "the agent `worker` may do nothing any more: it was taken out of the registry");
+    }
+    shared.change(|registry| registry.register(worker)).unwrap();
+    assert!(above.ceiling().is_err() && below.tools().is_err());
 }
 
 /// E20, H4

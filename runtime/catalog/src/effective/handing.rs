@@ -19,13 +19,19 @@ impl Effective {
             created: Some(created),
             open_files: size(open_files),
         };
-        Ceiling { grants: self.grants.clone(), limits }
+        Ceiling { grants: self.grants.clone(), limits, tools: self.only.clone() }
     }
 
     /// What those it asks may do at most: what it may do itself, without what its own rules keep from it.
     pub fn handed_down(&self) -> Ceiling {
         let tools: Vec<&Candidate> = self.tools.iter().map(|tool| &tool.candidate).collect();
         Ceiling { grants: self.agent.scope.handed_down(&self.grants, &tools), ..self.ceiling() }
+    }
+
+    /// The same, and no other tools than its own.
+    pub fn handed_down_with_tools(&self) -> Ceiling {
+        let tools = self.tools.iter().map(|tool| tool.candidate.canonical().to_owned()).collect();
+        Ceiling { tools: Some(tools), ..self.handed_down() }
     }
 }
 

@@ -9,9 +9,8 @@ mod hostile;
 mod way;
 mod world;
 
-use std::{path::Path, sync::Arc};
+use std::{pin::Pin, sync::Arc};
 
-use async_trait::async_trait;
 use palisade_agent::{Agent, Store, StoreError};
 use palisade_sandbox::Engine;
 use serde::Serialize;
@@ -24,17 +23,14 @@ use crate::{
 pub use axis::Axis;
 pub use way::Way;
 
+use way::Path;
 use world::World;
 
-/// Where what lasts is kept during the proof.
-#[async_trait]
-pub trait Stores: Send + Sync {
-    /// In memory.
-    async fn passing(&self) -> Result<Arc<dyn Store>, StoreError>;
+/// Opens a store by its address: `memory:`, or `sqlite:` and a file. The same file again is what another process
+/// would find.
+pub type OpenStore<'a> = &'a (dyn Fn(String) -> Opening + Send + Sync);
 
-    /// In a file; the same file again is what another process would find.
-    async fn lasting(&self, file: &Path) -> Result<Arc<dyn Store>, StoreError>;
-}
+type Opening = Pin<Box<dyn Future<Output = Result<Arc<dyn Store>, StoreError>> + Send>>;
 
 /// What came of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -62,7 +58,7 @@ impl Case {
 /// `watch` of each case as it comes.
 pub async fn prove_delegation(
     engine: &Engine,
-    stores: &dyn Stores,
+    stores: OpenStore<'_>,
     below: Option<&Effective>,
     mut watch: impl FnMut(&Case),
 ) -> Result<Vec<Case>, ProveError> {
@@ -78,41 +74,65 @@ pub async fn prove_delegation(
     Ok(cases)
 }
 
-/// Tries one way with one axis.
+/// Tries one way with one axis, on every path of it. The worst that came of one of them counts.
 pub async fn prove_case(
     engine: &Engine,
-    stores: &dyn Stores,
+    stores: OpenStore<'_>,
     below: Option<&Agent>,
     way: Way,
     axis: Axis,
 ) -> Result<Case, ProveError> {
-    let mut world = World::narrow(engine, stores, below)?;
-    let refused =
-        way.go(&mut world, axis).await.map_err(|why| ProveError::Control(format!("{}: {why}", way.name())))?;
-    let allowed = axis.allowed(&world.handed_down(), &world.budget());
-    let deed = axis.judge(&world);
-    let tried = world.seen().tried;
-    let (ending, how) = match (deed, allowed) {
+    let mut worst: Option<Case> = None;
+    let mut tried = true;
+    for path in way.paths() {
+        let case = prove_path(engine, stores, below, (way, *path), axis).await?;
+        tried &= case.tried;
+        worst = match worst {
+            Some(worst) if worst.ending.rank() >= case.ending.rank() => Some(worst),
+            _ => Some(case),
+        };
+    }
+    let worst = worst.ok_or_else(|| ProveError::Control(format!("{} has no path", way.name())))?;
+    Ok(Case { tried, ..worst })
+}
+
+async fn prove_path(
+    engine: &Engine,
+    stores: OpenStore<'_>,
+    below: Option<&Agent>,
+    (way, path): (Way, Path),
+    axis: Axis,
+) -> Result<Case, ProveError> {
+    let at = |why: String| ProveError::Control(format!("{}/{} ({path:?}): {why}", way.name(), axis.name()));
+    let mut world = World::narrow(engine, stores, below, path.begins_with_everything())?;
+    let refused = path.go(&mut world, axis).await.map_err(at)?;
+    let seen = world.seen();
+    // Whoever may do nothing any more still speaks: steps are taken from the budget, not from rights.
+    let may_use = !path.ends_with_nothing() || axis == Axis::Steps;
+    let allowed = may_use && axis.allowed(&world.handed_down(), &world.budget());
+    let (ending, how) = match (axis.judge(&world), allowed) {
+        _ if seen.mixed_up.is_some() => (Ending::Breach, seen.mixed_up.unwrap_or_default()),
         (Some(deed), false) => (Ending::Breach, deed),
         (Some(deed), true) => (Ending::Granted, deed),
         (None, _) => (Ending::Refused, refused.unwrap_or_else(|| axis.refusal(&world))),
     };
     // What was not tried was not refused; with a coordinator of ours that is a fault of the proof.
-    if !tried && below.is_none() {
-        return Err(ProveError::Control(format!("{}/{} was not tried: {how}", way.name(), axis.name())));
+    if !seen.tried && below.is_none() {
+        return Err(at(format!("it was not tried: {how}")));
     }
-    Ok(Case { way, axis, ending, how, tried })
+    Ok(Case { way, axis, ending, how, tried: seen.tried })
 }
 
-/// The proof is worth something only if the agent does get through where it may: below one that has everything.
-pub async fn control(engine: &Engine, stores: &dyn Stores) -> Result<(), ProveError> {
-    for axis in Axis::ALL {
+/// The proof is worth something only if the agent does get through where it may: below one that has everything,
+/// asked straight away and through a tool that calls another.
+pub async fn control(engine: &Engine, stores: OpenStore<'_>) -> Result<(), ProveError> {
+    for (path, axis) in [Path::Task, Path::Relay].into_iter().flat_map(|path| Axis::ALL.map(|axis| (path, axis))) {
         let mut world = World::wide(engine, stores)?;
-        let refused = Way::Spawn.go(&mut world, axis).await.map_err(ProveError::Control)?;
+        let refused = path.go(&mut world, axis).await.map_err(ProveError::Control)?;
         if axis.judge(&world).is_none() {
             let why = refused.unwrap_or_else(|| axis.refusal(&world));
             return Err(ProveError::Control(format!(
-                "{} is not to be had even where it is granted: {why}",
+                "{} is not to be had even where it is granted ({path:?}): {why}",
                 axis.name()
             )));
         }

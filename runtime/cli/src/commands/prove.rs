@@ -1,13 +1,9 @@
 //! `palisade prove`: hostile guests try to break out of an agent's sandbox, and hostile agents out of what they were
 //! handed down.
 
-use std::{path::Path, sync::Arc};
-
-use async_trait::async_trait;
-use palisade_agent::{Store, StoreError};
 use palisade_catalog::{
     Effective, available, effective,
-    prove::{Case, Ending, Stores, Verdict, prove, prove_delegation},
+    prove::{Case, Ending, Verdict, prove, prove_delegation},
 };
 use serde_json::json;
 
@@ -92,7 +88,8 @@ fn delegation(json: bool, below: Option<&Effective>, assembly: &Assembly, termin
         }
     };
     print(row(Style::Dim, "asked by", "what it wanted more of", Style::Dim, "", "how it was refused"));
-    let proof = prove_delegation(&assembly.engine, &Kept, below, |case| print(case_row(case)));
+    // What lasts during the proof is gone after it.
+    let proof = prove_delegation(&assembly.engine, &palisade_store::open_boxed, below, |case| print(case_row(case)));
     let cases = crate::database::runtime()?.block_on(proof)?;
     printed?;
     let count = |ending| cases.iter().filter(|case| case.ending == ending).count();
@@ -116,20 +113,6 @@ fn delegation(json: bool, below: Option<&Effective>, assembly: &Assembly, termin
         terminal.line(&Line::new().add(style, &counts))?;
     }
     Ok(if breaches == 0 { Exit::Done } else { Exit::Failed })
-}
-
-/// What lasts during the proof is gone after it.
-struct Kept;
-
-#[async_trait]
-impl Stores for Kept {
-    async fn passing(&self) -> Result<Arc<dyn Store>, StoreError> {
-        palisade_store::open("memory:").await
-    }
-
-    async fn lasting(&self, file: &Path) -> Result<Arc<dyn Store>, StoreError> {
-        palisade_store::open(&format!("sqlite:{}", file.display())).await
-    }
 }
 
 fn case_row(case: &Case) -> Line {

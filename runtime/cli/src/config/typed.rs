@@ -105,6 +105,8 @@ pub(crate) struct Typed {
     pub(crate) traces: Option<Traces>,
     pub(crate) kept: Kept,
     pub(crate) web: WebSettings,
+    /// Whether no agent has a tool that the one who asks it has not.
+    pub(crate) intersects: bool,
 }
 
 impl Typed {
@@ -124,6 +126,7 @@ impl Typed {
                     set_model(typed.directory.models.entry(own.to_owned()).or_default(), name, &entry.value);
                 }
                 ("budget", _) => typed.set_budget(name, &entry.value),
+                ("delegation", _) => typed.intersects = text(&entry.value).as_deref() == Some("intersect"),
                 ("outside", _) => typed.set_outside(name, &entry.value),
                 ("exec", _) => typed.set_exec(name, &entry.value),
                 ("http" | "secrets", _) => web_notices.extend(typed.set_web(name, entry)),

@@ -49,7 +49,7 @@ pub(crate) fn refuse_outside(session: Option<&Session>, provider: &str) -> anyho
 
 #[cfg(test)]
 mod tests {
-    use palisade_agent::{CallLimits, LOCAL_TENANT, NewSession};
+    use palisade_agent::{LOCAL_TENANT, NewSession};
     use palisade_grants::{Access, Grants};
 
     use super::*;
@@ -63,7 +63,7 @@ mod tests {
     }
 
     fn reads() -> Ceiling {
-        Ceiling { grants: Grants::workspace(Access::Read), limits: CallLimits::default() }
+        Ceiling { grants: Grants::workspace(Access::Read), ..Ceiling::open() }
     }
 
     /// CF-31, DEL-13

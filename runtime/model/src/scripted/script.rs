@@ -1,5 +1,7 @@
 //! How a script is written: replies and failures as JSON.
 
+use std::time::Duration;
+
 use palisade_agent::{Kept, Listener, Part, ProviderError, ProviderFailure, Reply, ReplyEnd, ToolCall, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -41,6 +43,9 @@ const EXAMPLE: &str = r#"{"text": "…", "calls": [{"tool": "…", "input": {…
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ScriptedReply {
+    /// How long it takes, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Pieces>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,6 +133,11 @@ fn lines(script: &str) -> Result<Vec<ScriptedReply>, ScriptError> {
 }
 
 impl ScriptedReply {
+    /// How long it takes, if it takes long.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        self.wait.map(Duration::from_millis)
+    }
+
     /// The script of a reply.
     pub(super) fn of(reply: &Reply) -> Self {
         let whole = |text: &str| Some(Pieces::Whole(text.to_owned()));
@@ -143,6 +153,7 @@ impl ScriptedReply {
             usage: Some(reply.usage).filter(|usage| *usage != Usage::default()),
             ended: Some(reply.ended).filter(|ended| *ended != ReplyEnd::default()),
             kept: reply.kept.clone(),
+            wait: None,
             error: None,
         }
     }

@@ -1,19 +1,15 @@
 //! `agent_ask`: another question to an agent that was given a task before. It has the rights that it has now,
 //! and none that it had not then.
 
-use std::sync::Arc;
-
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{read, task};
+use super::{Asking, read, task};
 use crate::delegation::{
-    Delegation, Reserve,
+    Reserve,
     engage::{Lower, Way},
-    fresh,
     keep::Keep,
-    order::{Order, WhenBusy},
-    place::Place,
+    order::{Engaged, Order},
     refusal::Refusal,
 };
 use crate::{FailureKind, SessionKey, StoreError, ToolResult};
@@ -28,34 +24,24 @@ struct Input {
 }
 
 /// One call.
-pub(super) async fn call(
-    hub: &Arc<Delegation>,
-    place: &Arc<Place>,
-    input: &str,
-    call: &str,
-) -> Result<ToolResult, Refusal> {
+pub(super) async fn call(asking: Asking<'_>, input: &str) -> Result<ToolResult, Refusal> {
     let Input { agent_id, message } = read(input)?;
     let message = message.trim();
     if message.is_empty() {
         return Err(Refusal::invalid("message must not be empty"));
     }
-    let order = order(hub, place, agent_id.trim(), message, call).await?;
-    let mut underway = hub.start(order);
+    let order = order(asking, agent_id.trim(), message).await?;
+    let mut underway = asking.hub.start(order);
     let ended = async {
         underway.begun().await?;
         underway.ended().await
     };
-    let report = place.waiting(ended).await?;
-    Ok(task::show(hub, &report))
+    let report = asking.place.waiting(ended).await?;
+    Ok(task::show(asking.hub, &report))
 }
 
-async fn order(
-    hub: &Arc<Delegation>,
-    place: &Arc<Place>,
-    agent_id: &str,
-    message: &str,
-    call: &str,
-) -> Result<Order, Refusal> {
+async fn order(asking: Asking<'_>, agent_id: &str, message: &str) -> Result<Order, Refusal> {
+    let Asking { hub, place, .. } = asking;
     let seat = place.seat()?;
     let key = SessionKey::new(&seat.session.tenant, agent_id);
     let session = match hub.store.session(&key).await {
@@ -87,27 +73,9 @@ async fn order(
             return Err(Refusal { code: "agent_busy", kind: FailureKind::Failed, text });
         }
     };
-    Ok(Order {
-        task: fresh::task_id(),
-        name,
-        place: Arc::clone(place),
-        messages: asker.messages,
-        cancellation: asker.cancellation.clone(),
-        asker,
-        recruit,
-        session,
-        created: false,
-        keep,
-        call: call.to_owned(),
-        text: message.to_owned(),
-        doing: Some(message.to_owned()),
-        description: message.to_owned(),
-        account,
-        allowance,
-        background: false,
-        when_busy: WhenBusy::Refuse,
-        calls_back: false,
-    })
+    let engaged = Engaged { asker, recruit, account, allowance };
+    let doing = Some(message.to_owned());
+    Ok(Order { keep, doing, ..asking.order(&name, engaged, session, message) })
 }
 
 fn unknown(agent_id: &str) -> Refusal {

@@ -1,21 +1,15 @@
 //! `agents_message`: a message to an agent in a session that goes on, waited for or not.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{fitted, read, seconds};
+use super::{Asking, fitted, read, seconds};
 use crate::delegation::{
     Delegation,
     engage::{Lower, Way, is_with},
-    fresh,
-    keep::Keep,
-    order::{Order, WhenBusy},
-    place::Place,
+    order::{Engaged, Order, WhenBusy},
     refusal::Refusal,
     report::Report,
     work::Begun,
@@ -60,15 +54,11 @@ pub(super) fn properties() -> Value {
 }
 
 /// One call.
-pub(super) async fn call(
-    hub: &Arc<Delegation>,
-    place: &Arc<Place>,
-    input: &str,
-    call: &str,
-) -> Result<ToolResult, Refusal> {
+pub(super) async fn call(asking: Asking<'_>, input: &str) -> Result<ToolResult, Refusal> {
     let input: Input = read(input)?;
     let (mode, wait) = (input.mode, input.timeout.map(seconds).transpose()?.unwrap_or(WAIT));
-    let order = order(hub, place, input, call).await?;
+    let Asking { hub, place, .. } = asking;
+    let order = order(asking, input).await?;
     let told = Told::of(&order, mode);
     let since = Instant::now();
     let mut underway = hub.start(order);
@@ -98,7 +88,8 @@ pub(super) async fn call(
 }
 
 /// Works out who is asked, and in which session.
-async fn order(hub: &Arc<Delegation>, place: &Arc<Place>, input: Input, call: &str) -> Result<Order, Refusal> {
+async fn order(asking: Asking<'_>, input: Input) -> Result<Order, Refusal> {
+    let Asking { hub, place, .. } = asking;
     let (name, content) = (input.agent_id.trim(), input.content.trim());
     if content.is_empty() {
         return Err(Refusal::invalid("content must not be empty"));
@@ -136,26 +127,15 @@ async fn order(hub: &Arc<Delegation>, place: &Arc<Place>, input: Input, call: &s
         }
     };
     let (account, allowance) = hub.account(&asker, &recruit, Lower::default())?;
+    let (messages, is_async) = (asker.messages + 1, input.mode == Mode::Async);
+    let engaged = Engaged { asker, recruit, account, allowance };
     Ok(Order {
-        task: fresh::task_id(),
-        name: name.to_owned(),
-        place: Arc::clone(place),
-        messages: asker.messages + 1,
-        cancellation: asker.cancellation.clone(),
-        asker,
-        recruit,
-        session,
         created,
-        keep: Keep::Stays,
-        call: call.to_owned(),
-        text: content.to_owned(),
-        doing: None,
-        description: content.to_owned(),
-        account,
-        allowance,
-        background: input.mode == Mode::Async,
+        messages,
+        background: is_async,
         when_busy: WhenBusy::Queue,
-        calls_back: input.mode == Mode::Async,
+        calls_back: is_async,
+        ..asking.order(name, engaged, session, content)
     })
 }
 

@@ -6,8 +6,8 @@ use futures_util::stream::{self, StreamExt as _};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{fitted, read, task};
-use crate::delegation::{Delegation, engage::Way, place::Place, refusal::Refusal, report::Report};
+use super::{Asking, fitted, read, task};
+use crate::delegation::{engage::Way, refusal::Refusal, report::Report};
 use crate::{FailureKind, ToolResult};
 
 #[derive(Deserialize)]
@@ -30,15 +30,10 @@ enum OnFailure {
 type Done = Result<Arc<Report>, Refusal>;
 
 /// One call.
-pub(super) async fn call(
-    hub: &Arc<Delegation>,
-    place: &Arc<Place>,
-    input: &str,
-    call: &str,
-) -> Result<ToolResult, Refusal> {
-    let results = all(hub, place, input, call).await?;
+pub(super) async fn call(asking: Asking<'_>, input: &str) -> Result<ToolResult, Refusal> {
+    let results = all(asking, input).await?;
     let succeeded = results.iter().filter(|done| is_success(done)).count();
-    let share = hub.limits.answer / results.len().max(1);
+    let share = asking.hub.limits.answer / results.len().max(1);
     let text = fitted(share, |room| {
         let shown: Vec<Value> = results.iter().map(|done| show(done, room)).collect();
         json!({ "success": succeeded == results.len(), "succeeded": succeeded, "results": shown }).to_string()
@@ -47,7 +42,8 @@ pub(super) async fn call(
 }
 
 /// Has all tasks done, so many at a time, and gives the results in the order of the tasks.
-async fn all(hub: &Arc<Delegation>, place: &Arc<Place>, input: &str, call: &str) -> Result<Vec<Done>, Refusal> {
+async fn all(asking: Asking<'_>, input: &str) -> Result<Vec<Done>, Refusal> {
+    let Asking { hub, place, .. } = asking;
     let Input { tasks, on_failure } = read(input)?;
     let most = hub.limits.per_call;
     if tasks.is_empty() {
@@ -64,7 +60,7 @@ async fn all(hub: &Arc<Delegation>, place: &Arc<Place>, input: &str, call: &str)
             if cancellation.is_cancelled() {
                 return Err(stopped());
             }
-            let done = one(hub, place, task, call, cancellation).await;
+            let done = one(asking, task, cancellation).await;
             if let Err(refusal) = &done {
                 hub.audit_refusal(place, "parallel_task", refusal).await;
             }
@@ -78,18 +74,12 @@ async fn all(hub: &Arc<Delegation>, place: &Arc<Place>, input: &str, call: &str)
     Ok(stream::iter(tasks).map(one).buffered(at_a_time).collect().await)
 }
 
-async fn one(
-    hub: &Arc<Delegation>,
-    place: &Arc<Place>,
-    input: Value,
-    call: &str,
-    cancellation: crate::Cancellation,
-) -> Done {
+async fn one(asking: Asking<'_>, input: Value, cancellation: crate::Cancellation) -> Done {
     let wanted = read::<task::Input>(&input.to_string())?.wanted(Way::Unruled("parallel_task"))?;
     if wanted.background {
         return Err(Refusal::invalid("tasks of one call are waited for; use `task` for one in the background"));
     }
-    task::done(hub, place, wanted, call, cancellation).await
+    task::done(asking, wanted, cancellation).await
 }
 
 fn is_success(done: &Done) -> bool {

@@ -6,14 +6,12 @@ use std::{sync::Arc, time::Duration};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{fitted, read, seconds};
+use super::{Asking, fitted, read, seconds};
 use crate::delegation::{
     Delegation, PoolKey,
     engage::{Lower, Way},
-    fresh,
     keep::Keep,
-    order::{Order, WhenBusy},
-    place::Place,
+    order::{Engaged, Order},
     refusal::Refusal,
     report::Report,
     work::Underway,
@@ -109,57 +107,43 @@ fn thoroughness(word: &str) -> Result<Option<Duration>, Refusal> {
 }
 
 /// One call.
-pub(super) async fn call(
-    hub: &Arc<Delegation>,
-    place: &Arc<Place>,
-    input: &str,
-    call: &str,
-) -> Result<ToolResult, Refusal> {
+pub(super) async fn call(asking: Asking<'_>, input: &str) -> Result<ToolResult, Refusal> {
     let wanted = read::<Input>(input)?.wanted(Way::Ruled)?;
     if wanted.background {
-        return started(hub, place, wanted, call).await;
+        return started(asking, wanted).await;
     }
-    let cancellation = place.seat()?.cancellation.clone();
-    let report = done(hub, place, wanted, call, cancellation).await?;
-    Ok(show(hub, &report))
+    let cancellation = asking.place.seat()?.cancellation.clone();
+    let report = done(asking, wanted, cancellation).await?;
+    Ok(show(asking.hub, &report))
 }
 
 /// Has a task done and waits for its end.
 pub(super) async fn done(
-    hub: &Arc<Delegation>,
-    place: &Arc<Place>,
+    asking: Asking<'_>,
     wanted: Wanted,
-    call: &str,
     cancellation: Cancellation,
 ) -> Result<Arc<Report>, Refusal> {
-    place
-        .waiting(async {
-            let (mut underway, _) = begun(hub, place, wanted, call, cancellation).await?;
-            underway.ended().await
-        })
-        .await
+    let ended = async {
+        let (mut underway, _) = begun(asking, wanted, cancellation).await?;
+        underway.ended().await
+    };
+    asking.place.waiting(ended).await
 }
 
 /// Has a task begun and does not wait for its end.
-async fn started(hub: &Arc<Delegation>, place: &Arc<Place>, wanted: Wanted, call: &str) -> Result<ToolResult, Refusal> {
-    let seat = place.seat()?;
-    hub.check_background(seat)?;
-    let (underway, shown) = begun(hub, place, wanted, call, seat.cancellation.clone()).await?;
+async fn started(asking: Asking<'_>, wanted: Wanted) -> Result<ToolResult, Refusal> {
+    let seat = asking.place.seat()?;
+    asking.hub.check_background(seat)?;
+    let (underway, shown) = begun(asking, wanted, seat.cancellation.clone()).await?;
     underway.leave();
     Ok(ToolResult::done(shown.to_string()))
 }
 
 /// Has a task begun, and says where.
-async fn begun(
-    hub: &Arc<Delegation>,
-    place: &Arc<Place>,
-    wanted: Wanted,
-    call: &str,
-    cancellation: Cancellation,
-) -> Result<(Underway, Value), Refusal> {
+async fn begun(asking: Asking<'_>, wanted: Wanted, cancellation: Cancellation) -> Result<(Underway, Value), Refusal> {
     let mut tries = 0;
     loop {
-        let order = order(hub, place, wanted.clone(), call, cancellation.clone()).await?;
+        let order = order(asking, wanted.clone(), cancellation.clone()).await?;
         let session = &order.session.id;
         let shown = json!({
             "success": true,
@@ -169,7 +153,7 @@ async fn begun(
             "session_id": session,
             "task_id": order.task,
         });
-        let mut underway = hub.start(order);
+        let mut underway = asking.hub.start(order);
         match underway.begun().await {
             Ok(_) => return Ok((underway, shown)),
             // Somebody works with an agent that the pool took for idle; then another one is made.
@@ -180,13 +164,8 @@ async fn begun(
 }
 
 /// Works out who does it, and where.
-async fn order(
-    hub: &Arc<Delegation>,
-    place: &Arc<Place>,
-    wanted: Wanted,
-    call: &str,
-    cancellation: Cancellation,
-) -> Result<Order, Refusal> {
+async fn order(asking: Asking<'_>, wanted: Wanted, cancellation: Cancellation) -> Result<Order, Refusal> {
+    let Asking { hub, place, .. } = asking;
     let Wanted { agent, way, prompt, description, lower, persist, background } = wanted;
     let (asker, recruit) = hub.engage(place, &agent, None, way)?;
     let (account, allowance) = hub.account(&asker, &recruit, lower)?;
@@ -196,27 +175,10 @@ async fn order(
         true => (asker, recruit),
         false => hub.engage(place, &agent, session.origin.ceiling.as_ref(), way)?,
     };
-    Ok(Order {
-        task: fresh::task_id(),
-        name: agent,
-        place: Arc::clone(place),
-        messages: asker.messages,
-        asker,
-        recruit,
-        session,
-        created,
-        keep,
-        call: call.to_owned(),
-        text: fill(&hub.task_message, &[("task", &prompt)]),
-        doing: Some(prompt),
-        description,
-        account,
-        allowance,
-        background,
-        cancellation,
-        when_busy: WhenBusy::Refuse,
-        calls_back: false,
-    })
+    let engaged = Engaged { asker, recruit, account, allowance };
+    let text = fill(&hub.task_message, &[("task", &prompt)]);
+    let order = asking.order(&agent, engaged, session, &text);
+    Ok(Order { created, keep, doing: Some(prompt), description, background, cancellation, ..order })
 }
 
 /// The session of an idle agent that is the very same and was asked from here before, or a new one.

@@ -7,14 +7,14 @@ use palisade_grants::{Access, Command, Grants, Host, NamesGrant, WorkspacePath};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::world::World;
+use super::{hostile::task, world::World};
 use crate::prove::recorder::BOUND_TO;
 
 /// What an agent can have too much of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
-    /// A tool that its definition does not name and the one that asks has.
+    /// A tool that its definition does not name and the one that asks has, or a call that its rules deny.
     Tool,
     /// A folder that the one that asks does not have.
     Preopen,
@@ -55,7 +55,14 @@ pub(super) const READ_ONLY: &str = "src";
 pub(super) const WRITABLE: &str = "out";
 pub(super) const ELSEWHERE: &str = "secret/data.txt";
 const PLANTED: &str = "src/planted.txt";
-const BY_TOOL: &str = "out/by-tool.txt";
+pub(super) const BY_TOOL: &str = "out/by-tool.txt";
+
+/// The tool that tries.
+pub(super) const PROBE: &str = "probe";
+/// The tool that makes requests.
+pub(super) const DIAL: &str = "dial";
+/// The tool that has another one try.
+pub(super) const RELAY: &str = "relay";
 
 const HOST: &str = "elsewhere.example";
 const COMMAND: &str = "rm -rf";
@@ -98,11 +105,13 @@ impl Axis {
             (step == 0).then(|| (probe.to_owned(), json!({ "attempt": attempt, "path": path })))
         };
         // Through another tool it is the probe that makes the request.
-        let dial = if probe == "probe" { "dial" } else { probe };
+        let dial = if probe == PROBE { DIAL } else { probe };
         let dialling = |attempt: &str, url: &str| {
             (step == 0).then(|| (dial.to_owned(), json!({ "attempt": attempt, "path": url })))
         };
         match self {
+            // By a tool of its own, a rule keeps it from that.
+            Self::Tool if probe == RELAY => probing("write", BY_TOOL),
             Self::Tool => (step == 0).then(|| ("write".to_owned(), json!({ "path": BY_TOOL, "content": "by a tool" }))),
             Self::Preopen => probing("read", ELSEWHERE),
             Self::Write => probing("write", PLANTED),
@@ -117,7 +126,7 @@ impl Axis {
                 Some(("think".to_owned(), json!({ "thought": format!("step {step}") })))
             }
             Self::Steps => None,
-            Self::Depth => (step == 0).then(|| ("task".to_owned(), json!({ "agent": deeper, "prompt": "go deeper" }))),
+            Self::Depth => (step == 0).then(|| task(deeper, "go deeper")),
         }
     }
 
@@ -161,7 +170,7 @@ impl Axis {
             Self::Time if limits().any(|limits| limits.call_time > CALL_TIME) => {
                 Some(format!("its calls may take {:?}", limits().map(|limits| limits.call_time).max()))
             }
-            Self::Steps if seen.steps > STEPS => Some(format!("it took {} steps", seen.steps)),
+            Self::Steps if seen.steps > STEPS => Some(format!("{} steps were taken", seen.steps)),
             Self::Depth if seen.deepest > DEPTH as usize => Some(format!("{} levels were reached", seen.deepest)),
             _ => None,
         }

@@ -8,9 +8,12 @@ use palisade_agent::{
 };
 use palisade_grants::Grants;
 use palisade_sandbox::Limits;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::axis::Axis;
+use super::{
+    axis::{Axis, PROBE, RELAY},
+    world::ASKED,
+};
 
 /// What the agents of the proof are to do, and what was seen of them.
 #[derive(Clone, Debug, Default)]
@@ -23,12 +26,14 @@ pub(super) struct Seen {
     pub(super) offered: Vec<String>,
     /// What came of its calls.
     pub(super) results: Vec<ToolResult>,
-    /// What its sandboxes held.
+    /// What the sandboxes held that its calls were made in.
     pub(super) scopes: Vec<(Grants, Limits)>,
     /// Whether a component that wants another tool was linked for it.
     pub(super) borrowed: bool,
-    /// How many steps it took.
+    /// How many steps were taken below the one at the top, since it sat down.
     pub(super) steps: u32,
+    /// Which agent was used for which other one, if one was.
+    pub(super) mixed_up: Option<String>,
     /// How many levels below the coordinator somebody spoke.
     pub(super) deepest: usize,
 }
@@ -47,12 +52,26 @@ pub(super) struct Orders {
 }
 
 /// What was seen, shared by all that see.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Notes(Arc<Mutex<Seen>>);
+#[derive(Clone, Default)]
+pub(super) struct Notes {
+    seen: Arc<Mutex<Seen>>,
+    midway: Arc<Mutex<Option<Change>>>,
+}
+
+type Change = Box<dyn FnOnce() + Send>;
 
 impl Notes {
     pub(super) fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has something changed when the agent is at work, before it tries.
+    pub(super) fn midway(&self, change: impl FnOnce() + Send + 'static) {
+        *self.midway.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(change));
+    }
+
+    fn take_change(&self) -> Option<Change> {
+        self.midway.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -69,6 +88,8 @@ pub(super) struct Hostile {
 pub(super) enum Part {
     /// It tries.
     Asked,
+    /// It asks that one, for the one at the top.
+    Between,
     /// It is asked by that one, or by one of its own kind.
     Deeper,
     /// It answers.
@@ -91,7 +112,14 @@ impl Provider for Hostile {
 
     async fn reply(&self, prompt: Prompt<'_>, _: &dyn Listener) -> Result<Reply, ProviderError> {
         let (step, begun_by) = turn(prompt.transcript);
+        if self.part == Part::Asked
+            && self.notes.lock().orders.axis.is_some()
+            && let Some(change) = self.notes.take_change()
+        {
+            change();
+        }
         let seen = &mut *self.notes.lock();
+        seen.steps += u32::from(self.level > 0);
         if std::mem::take(&mut seen.orders.fail) {
             let (provider, message) = (self.name().to_owned(), "it fails".to_owned());
             return Err(ProviderError { provider, kind: ProviderFailure::Rejected, message });
@@ -100,18 +128,18 @@ impl Provider for Hostile {
         let is_callback = begun_by.starts_with("[Async response");
         let is_turn = !in_callback || is_callback || self.part == Part::Deeper;
         let axis = axis.filter(|axis| match self.part {
-            Part::Asked => true,
+            Part::Asked | Part::Between => true,
             Part::Deeper => *axis == Axis::Depth,
             Part::Other => false,
         });
         let call = match axis {
+            Some(_) if self.part == Part::Between => (step == 0).then(|| task(ASKED, "do it")),
             Some(axis) if is_turn => {
                 seen.tried = true;
                 seen.deepest = seen.deepest.max(self.level);
-                seen.steps += u32::from(self.part == Part::Asked);
                 seen.offered = prompt.tools.iter().map(|tool| tool.name.clone()).collect();
                 seen.results = results(prompt.transcript, begun_by).cloned().collect();
-                let probe = if through_relay { "relay" } else { "probe" };
+                let probe = if through_relay { RELAY } else { PROBE };
                 axis.attempt(step, probe, &deeper(self.level + 1))
             }
             Some(_) if step == 0 => {
@@ -124,6 +152,11 @@ impl Provider for Hostile {
         let text = if calls.is_none() { "done" } else { "" };
         Ok(Reply { text: text.to_owned(), calls: calls.into_iter().collect(), ..Reply::default() })
     }
+}
+
+/// A call that hands a task on.
+pub(super) fn task(agent: &str, prompt: &str) -> (String, Value) {
+    ("task".to_owned(), json!({ "agent": agent, "prompt": prompt }))
 }
 
 /// How many replies there were in this turn, and what it began with.

@@ -3,23 +3,29 @@
 
 use std::{fs, path::PathBuf, sync::Arc};
 
+use async_trait::async_trait;
 use palisade_agent::{
     Account, Agent, Budget, CallLimits, Ceiling, Delegation, DelegationLimits, LOCAL_TENANT, NewSession, Origin,
-    Progress, Provider, Quiet, RunLimits, Seat, SessionKey, Store, StoreError, Tool, ToolResult, Toolbox, cancellation,
+    Progress, Provider, Quiet, RunLimits, Seat, SessionKey, Store, StoreError, Tool, ToolResult, ToolSpec, Toolbox,
+    cancellation,
 };
-use palisade_grants::{Access, Capability, FilesGrant, Grants, Reach, Rule, Span, WorkspacePath};
-use palisade_sandbox::{Description, Engine, LinkRefusal, Programs, Scope, Workspace};
+use palisade_grants::{Access, FilesGrant, Grants, Reach, Rule, Span, WorkspacePath};
+use palisade_sandbox::{Bounds, Description, Engine, LinkRefusal, Programs, Scope, Workspace};
 use serde_json::Value;
 
 use super::{
-    Stores,
-    axis::{Axis, CALL_TIME, DEPTH, ELSEWHERE, MEMORY, READ_ONLY, STEPS, WANTED_CALL_TIME, WANTED_MEMORY, WRITABLE},
+    OpenStore,
+    axis::{
+        Axis, BY_TOOL, CALL_TIME, DEPTH, DIAL, ELSEWHERE, MEMORY, PROBE, READ_ONLY, STEPS, WANTED_CALL_TIME,
+        WANTED_MEMORY, WRITABLE,
+    },
     hostile::{HELPER, Hostile, Notes, Part, Seen, deeper},
 };
 use crate::{
     BuiltIn, Chosen, Effective, Equipped, LocalCrew, Outfitter, Registry, SharedRegistry, available,
     builtin::LinkProbe,
     effective, equip,
+    equip::gate,
     prove::{
         ProveError,
         recorder::{BOUND_TO, PUBLIC, Recorder},
@@ -29,7 +35,9 @@ use crate::{
 
 /// The agent that wants more than the one that asks it.
 pub(super) const ASKED: &str = "wide";
-/// The plugin that brings it.
+/// An agent that asks that one, for the one at the top.
+pub(super) const BETWEEN: &str = "between";
+/// The plugin that brings both.
 pub(super) const PLUGIN: &str = "kit";
 /// The one at the top, unless somebody else is to be looked at.
 const COORDINATOR: &str = "coordinator";
@@ -46,25 +54,38 @@ pub(super) struct World<'a> {
     pub(super) recorder: Recorder,
     folder: tempfile::TempDir,
     engine: Engine,
-    stores: &'a dyn Stores,
+    stores: OpenStore<'a>,
     /// The one that asks, with as much as it has.
     top: Agent,
+    /// What it is to be left with.
+    left: Grants,
 }
 
 impl<'a> World<'a> {
-    /// An agent that has little asks one that wants much.
-    pub(super) fn narrow(engine: &Engine, stores: &'a dyn Stores, top: Option<&Agent>) -> Result<Self, ProveError> {
-        Self::set(engine, stores, top.cloned().unwrap_or_else(coordinator), wide(false))
+    /// An agent that has little asks one that wants much. With `everything` it is granted that at first.
+    pub(super) fn narrow(
+        engine: &Engine,
+        stores: OpenStore<'a>,
+        top: Option<&Agent>,
+        everything: bool,
+    ) -> Result<Self, ProveError> {
+        let mut world = Self::set(engine, stores, top.cloned().unwrap_or_else(coordinator), wide(false))?;
+        world.left = world.handed_down().grants;
+        // Who may ask nobody is not asked to begin with.
+        if everything && !world.left.agents.is_empty() {
+            world.top.grants = Some(Grants::everything());
+        }
+        Ok(world)
     }
 
     /// An agent that has everything asks one that wants much.
-    pub(super) fn wide(engine: &Engine, stores: &'a dyn Stores) -> Result<Self, ProveError> {
+    pub(super) fn wide(engine: &Engine, stores: OpenStore<'a>) -> Result<Self, ProveError> {
         let mut top = opened(&coordinator());
-        top.budget = RunLimits { steps: Some(100), depth: Some(8), ..top.budget };
+        top.budget = MUCH;
         Self::set(engine, stores, top, wide(true))
     }
 
-    fn set(engine: &Engine, stores: &'a dyn Stores, top: Agent, asked: Agent) -> Result<Self, ProveError> {
+    fn set(engine: &Engine, stores: OpenStore<'a>, top: Agent, asked: Agent) -> Result<Self, ProveError> {
         let folder = tempfile::Builder::new().prefix("palisade-prove-").tempdir()?;
         let workspace = folder.path().join("workspace");
         let canary = format!("canary-{:?}", folder.path().file_name());
@@ -83,9 +104,10 @@ impl<'a> World<'a> {
             add(Agent { name: deeper(level), ..asked.clone() })?;
         }
         add(asked)?;
-        let registry = SharedRegistry::new(registry);
+        registry.register_plugin_agent(of_plugin(between())).map_err(|error| ProveError::Control(error.to_string()))?;
+        let (registry, left) = (SharedRegistry::new(registry), Grants::everything());
         let (notes, recorder) = (Notes::default(), Recorder::leading_to(PUBLIC));
-        Ok(Self { canary, registry, notes, recorder, folder, engine: engine.clone(), stores, top })
+        Ok(Self { canary, registry, notes, recorder, folder, engine: engine.clone(), stores, top, left })
     }
 
     /// What was seen so far.
@@ -110,12 +132,13 @@ impl<'a> World<'a> {
 
     /// A store in memory, with the session of the one at the top in it.
     pub(super) async fn store(&self) -> Result<Arc<dyn Store>, StoreError> {
-        self.rooted(self.stores.passing().await?).await
+        self.rooted((self.stores)("memory:".to_owned()).await?).await
     }
 
     /// A store in a file, opened anew.
     pub(super) async fn lasting(&self) -> Result<Arc<dyn Store>, StoreError> {
-        self.rooted(self.stores.lasting(&self.folder.path().join("store.db")).await?).await
+        let file = self.folder.path().join("store.db");
+        self.rooted((self.stores)(format!("sqlite:{}", file.display())).await?).await
     }
 
     async fn rooted(&self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, StoreError> {
@@ -161,31 +184,55 @@ impl<'a> World<'a> {
             messages: 0,
             provider: Arc::new(Hostile { notes: self.notes.clone(), level: 0, part: Part::Other }),
             watcher: Arc::new(Quiet),
+            warrant: None,
             agent,
         })
     }
 
     /// Gives everybody who asks from now on other definitions: the one at the top, and the one that is asked.
-    pub(super) fn widen_definitions(&self) {
-        let top = opened(&self.top);
-        self.registry.change(|registry| {
-            // Names that were good before are good again.
-            drop(registry.register(Agent { origin: Origin::default(), ..top }));
-            drop(registry.register(Agent { prompt: Some("Take more.".to_owned()), ..wide(false) }));
-        });
+    /// With another tool, if its definition is to name one.
+    pub(super) fn widening(&self, with_write: bool) -> impl FnOnce() + Send + 'static {
+        let (registry, top) = (self.registry.clone(), Agent { budget: MUCH, ..opened(&self.top) });
+        move || {
+            registry.change(|registry| {
+                // Names that were good before are good again.
+                drop(registry.register(Agent { origin: Origin::default(), ..top }));
+                drop(registry.register(Agent { prompt: Some("Take more.".to_owned()), ..wide(with_write) }));
+            });
+        }
+    }
+
+    /// Leaves to everybody what the one at the top is to have.
+    pub(super) fn lowering(&self) -> impl FnOnce() + Send + 'static {
+        let (registry, left) = (self.registry.clone(), self.left.clone());
+        move || registry.change(|registry| registry.lower_ceiling(&left))
+    }
+
+    /// Takes an agent of the plugin away.
+    pub(super) fn unloading(&self, name: &'static str) -> impl FnOnce() + Send + 'static {
+        let registry = self.registry.clone();
+        move || {
+            registry.change(|registry| registry.unregister_plugin_agent(PLUGIN, name));
+        }
     }
 
     /// The agent that is asked is a plugin's, which wants little in the first version and much in the next.
-    pub(super) fn load_plugin(&self, wants_much: bool) {
-        let mut agent = wide(false);
+    pub(super) fn loading_plugin(&self, wants_much: bool) -> impl FnOnce() + Send + 'static {
+        let (registry, mut agent) = (self.registry.clone(), of_plugin(wide(false)));
         if !wants_much {
             agent.grants = Some(Grants { agents: all(), ..Grants::workspace(Access::Read) });
         }
-        agent.origin.plugin = Some(PLUGIN.to_owned());
-        self.registry.change(|registry| {
-            registry.unregister(ASKED);
-            drop(registry.register_plugin_agent(agent));
-        });
+        move || {
+            registry.change(|registry| {
+                registry.unregister(ASKED);
+                drop(registry.register_plugin_agent(agent));
+            });
+        }
+    }
+
+    /// Loads the plugin now.
+    pub(super) fn load_plugin(&self, wants_much: bool) {
+        self.loading_plugin(wants_much)();
     }
 
     fn effective(&self, agent: &Agent) -> Effective {
@@ -219,6 +266,10 @@ fn rules(names: &[&str]) -> Option<Vec<Rule>> {
     Some(names.iter().flat_map(|name| Rule::parse(name)).collect())
 }
 
+/// A budget that no attempt exceeds.
+const MUCH: RunLimits =
+    RunLimits { steps: Some(100), depth: Some(8), tokens: None, time: None, calls: None, cost: None };
+
 /// Has little of everything.
 fn coordinator() -> Agent {
     let folders = [(READ_ONLY, Access::Read), (WRITABLE, Access::ReadWrite)];
@@ -246,7 +297,7 @@ fn opened(agent: &Agent) -> Agent {
     opened
 }
 
-/// Wants much of everything, but of the tools only some.
+/// Wants much of everything, but of the tools only some, and a rule keeps one call from it.
 fn wide(with_write: bool) -> Agent {
     let mut agent = Agent::new(ASKED, "Wants much.");
     let tools = ["read", "think", "probe", "relay", "dial", "task", "agents_message", "write"];
@@ -255,7 +306,22 @@ fn wide(with_write: bool) -> Agent {
     agent.limits =
         CallLimits { memory: Some(WANTED_MEMORY), call_time: Some(WANTED_CALL_TIME), ..CallLimits::default() };
     agent.budget = RunLimits { steps: Some(1000), depth: Some(100), ..RunLimits::default() };
+    if !with_write {
+        agent.scope.disallowed = rules(&[&format!("probe(*{BY_TOOL}*)")]).unwrap_or_default();
+    }
     agent
+}
+
+fn between() -> Agent {
+    let mut agent = Agent::new(BETWEEN, "Has others do it.");
+    agent.scope.tools = rules(&["task"]);
+    agent.grants = Some(Grants::everything());
+    agent.budget = RunLimits { steps: Some(1000), depth: Some(100), ..RunLimits::default() };
+    agent
+}
+
+fn of_plugin(agent: Agent) -> Agent {
+    Agent { origin: Origin { plugin: Some(PLUGIN.to_owned()), ..Origin::default() }, ..agent }
 }
 
 fn helper() -> Agent {
@@ -276,6 +342,7 @@ impl Outfitter for Outfit {
     fn model(&self, effective: &Effective, asked_by: &Seat) -> Result<Chosen, String> {
         let part = match effective.agent.name.as_str() {
             ASKED => Part::Asked,
+            BETWEEN => Part::Between,
             HELPER => Part::Other,
             _ => Part::Deeper,
         };
@@ -294,51 +361,60 @@ impl Outfitter for Outfit {
         let Equipped { toolbox, scope, left_out } = equipped;
         let mut tools = toolbox.into_tools();
         for guest in [BuiltIn::probe(), BuiltIn::relay(), BuiltIn::dial()].into_iter().flatten() {
-            let compiled = guest.load(&self.engine, None).map_err(|failure| failure.to_string())?;
-            let description = guest.description();
-            match scope.add(&compiled, &description, "probe") {
-                Ok(()) => tools.push(Arc::new(SandboxedTool::new(&description, Arc::clone(&scope)))),
-                // Without any host there is nothing that it could be linked to: it is refused already.
-                Err(LinkRefusal::NotGranted { .. }) if guest.name == "dial" => {}
-                Err(refusal) => return Err(refusal.to_string()),
+            if self.link(guest, guest.name, effective, &scope)? {
+                let tool = SandboxedTool::new(&guest.description(), Arc::clone(&scope));
+                tools.push(Arc::new(Witnessed { tool, scope: Arc::clone(&scope), notes: self.notes.clone() }));
             }
         }
         let orders = self.notes.lock().orders;
-        if orders.through_relay && matches!(orders.axis, Some(Axis::Host | Axis::Secret)) {
-            stand_in(&self.engine, &scope)?;
+        if let (true, Some(Axis::Host | Axis::Secret), Some(dial)) =
+            (orders.through_relay, orders.axis, BuiltIn::dial())
+        {
+            // It takes the place of the one that the other tool calls.
+            self.link(dial, PROBE, effective, &scope)?;
         }
-        let seen = &mut *self.notes.lock();
-        if seen.orders.axis.is_some() {
-            seen.scopes.push((scope.grants().clone(), *scope.limits()));
-            seen.borrowed |= links(&self.engine, &scope, "probe-borrow");
-        }
+        self.notes.lock().borrowed |= links(&self.engine, &scope, "probe-borrow");
         let toolbox = Toolbox::new(tools).map_err(|error| error.to_string())?.ruled_by(effective.agent.scope.clone());
         Ok(Equipped { toolbox, scope, left_out })
     }
 }
 
-/// The guest that makes requests takes the place of the one that the other tool calls.
-fn stand_in(engine: &Engine, scope: &Scope) -> Result<(), String> {
-    let Some(dial) = BuiltIn::dial() else { return Err("this build has no probe".to_owned()) };
-    let compiled = dial.load(engine, None).map_err(|failure| failure.to_string())?;
-    let description = Description { name: "probe".to_owned(), ..dial.description() };
-    match scope.add(&compiled, &description, "probe") {
-        Ok(()) | Err(LinkRefusal::NotGranted { .. }) => Ok(()),
-        Err(refusal) => Err(refusal.to_string()),
+impl Outfit {
+    /// Links a hostile guest under a name. One for which the agent has no right at all is not linked: it is refused
+    /// already.
+    fn link(&self, guest: &BuiltIn, name: &'static str, effective: &Effective, scope: &Scope) -> Result<bool, String> {
+        let compiled = guest.load(&self.engine, None).map_err(|failure| failure.to_string())?;
+        let description = Description { name: name.to_owned(), ..guest.description() };
+        let bounds = Bounds { grants: None, gate: Some(gate(name, effective)) };
+        match scope.add_within(&compiled, &description, "probe", bounds) {
+            Ok(()) => Ok(true),
+            Err(LinkRefusal::NotGranted { .. }) if guest.name == DIAL => Ok(false),
+            Err(refusal) => Err(refusal.to_string()),
+        }
+    }
+}
+
+/// A hostile guest. What its sandbox holds is written down when it is called.
+struct Witnessed {
+    tool: SandboxedTool,
+    scope: Arc<Scope>,
+    notes: Notes,
+}
+
+#[async_trait]
+impl Tool for Witnessed {
+    fn spec(&self) -> &ToolSpec {
+        self.tool.spec()
+    }
+
+    async fn call(&self, input: &str, progress: &Progress) -> ToolResult {
+        self.notes.lock().scopes.push((self.scope.grants().clone(), *self.scope.limits()));
+        self.tool.call(input, progress).await
     }
 }
 
 /// Whether a component that only wants to be linked is.
 fn links(engine: &Engine, scope: &Scope, name: &str) -> bool {
     let Some(probe) = LinkProbe::all().iter().find(|probe| probe.name == name) else { return false };
-    let description = Description {
-        name: probe.name.to_owned(),
-        description: String::new(),
-        input_schema: "{}".to_owned(),
-        capabilities: Capability::ALL.into(),
-        own_capabilities: std::collections::BTreeSet::new(),
-        read_only: false,
-        idempotent: false,
-    };
-    probe.load(engine).is_ok_and(|compiled| scope.add(&compiled, &description, "probe").is_ok())
+    probe.load(engine).is_ok_and(|compiled| scope.add(&compiled, &probe.description(), "probe").is_ok())
 }
