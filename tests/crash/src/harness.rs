@@ -11,7 +11,10 @@ use std::{
 use anyhow::Context as _;
 use tempfile::TempDir;
 
-use crate::check::{Acknowledged, Faults, check};
+use crate::{
+    check::{Acknowledged, Faults, check},
+    crew,
+};
 
 /// Instants of the loop and of the tools; the store names its own.
 pub(crate) const INSTANTS: [&str; 8] = [
@@ -81,7 +84,8 @@ enum Death {
 pub(crate) fn run(kills: u64, seed: Option<u64>) -> anyhow::Result<Counts> {
     let seed = seed.map_or_else(getrandom::u64, Ok)?;
     let started = Instant::now();
-    let named = INSTANTS.iter().chain(palisade_store::INSTANTS).map(|instant| (*instant, 0)).collect();
+    let named =
+        INSTANTS.iter().chain(&crew::INSTANTS).chain(palisade_store::INSTANTS).map(|instant| (*instant, 0)).collect();
     let counts = Mutex::new(Counts { seed, named, ..Counts::default() });
     // Workers wait for the disk most of the time.
     let jobs = std::thread::available_parallelism().map_or(2, usize::from) as u64 * 2;

@@ -11,6 +11,7 @@
 
 mod check;
 mod chores;
+mod crew;
 mod harness;
 mod plan;
 mod table;

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -12,13 +12,13 @@ use std::{
 
 use async_trait::async_trait;
 use palisade_agent::{
-    Agent, Batch, Budget, Cancellation, Entry, Journal, LOCAL_TENANT, Leased, NewRun, NewSession, Outcome, Quiet, Run,
-    RunEnd, RunLimits, RunState, SessionKey, Spending, Store, StoreError, Transcript, at_instants,
+    Account, Agent, Batch, Budget, Cancellation, Delegation, Entry, Journal, LOCAL_TENANT, Leased, NewRun, NewSession,
+    Outcome, Quiet, Run, RunEnd, RunLimits, RunState, SessionKey, Spending, Store, StoreError, Transcript, at_instants,
 };
 
 use crate::{
-    chores,
-    plan::{Planner, TASKS, toolbox},
+    chores, crew,
+    plan::{Planner, TASK, TASKS, WORKER, markers},
 };
 
 /// What to work on, and when to die.
@@ -88,63 +88,85 @@ async fn work(arguments: &Arguments) -> anyhow::Result<()> {
     }
     acknowledge("session");
     chores::all(store.as_ref()).await?;
+    let hub = crew::hub(&store, arguments.folder.clone());
+    let work = Work { folder: &arguments.folder, store: &store, key: &key, hub: &hub };
     loop {
-        let transcript = transcript(store.as_ref(), &key).await?;
         let last = store.last_run(&key).await?;
         let open = last.filter(|run| matches!(run.state, RunState::Open { .. }));
-        let tasks = transcript.entries().iter().filter(|entry| matches!(entry, Entry::User { .. })).count();
-        if open.is_none() && tasks >= TASKS {
-            acknowledge("over");
-            return Ok(());
-        }
-        one_run(&arguments.folder, &store, &key, transcript, open.map(|run| run.id), tasks).await?;
+        let transcript = transcript(store.as_ref(), &key).await?;
+        let is_task = |entry: &&Entry| matches!(entry, Entry::User { text } if text.starts_with(TASK));
+        let tasks = transcript.entries().iter().filter(is_task).count();
+        let todo = match open {
+            Some(run) => Todo::LeftBehind(run.id),
+            // An answer that has come is a turn of its own.
+            None => match hub.next_callback(&key).await? {
+                Some(answer) => Todo::New(answer.text, Some(answer.id)),
+                None if tasks >= TASKS => {
+                    acknowledge("over");
+                    return Ok(());
+                }
+                None => Todo::New(format!("{TASK}{}", tasks + 1), None),
+            },
+        };
+        work.one_run(transcript, todo).await?;
     }
 }
 
-/// One run: the one that the last process left behind, or the next task.
-async fn one_run(
-    folder: &std::path::Path,
-    store: &Arc<dyn Store>,
-    key: &SessionKey,
-    transcript: Transcript,
-    left_behind: Option<String>,
-    tasks: usize,
-) -> anyhow::Result<()> {
-    let (owner, lasts) = (palisade_store::this_process().to_owned(), Duration::from_secs(30));
-    let agent = Agent {
-        budget: RunLimits { steps: Some(50), time: Some(Duration::from_secs(60)), ..RunLimits::default() },
-        ..Agent::new("worker", "Leaves marks.")
-    };
-    let (toolbox, quiet) = (toolbox(folder)?, Quiet);
-    let (transcript, lease, calls, spent) = match left_behind {
-        Some(run) => {
-            let record = store.run(&key.tenant, &run).await?;
-            let lease = store.claim(&key.tenant, &run, &owner, lasts).await?;
-            (transcript, lease, store.calls(&key.tenant, &run).await?, record.spending)
+struct Work<'a> {
+    folder: &'a Path,
+    store: &'a Arc<dyn Store>,
+    key: &'a SessionKey,
+    hub: &'a Arc<Delegation>,
+}
+
+/// What a run is about.
+enum Todo {
+    /// The run that the last process left behind.
+    LeftBehind(String),
+    /// Something new, maybe from the queue.
+    New(String, Option<String>),
+}
+
+impl Work<'_> {
+    async fn one_run(&self, mut transcript: Transcript, todo: Todo) -> anyhow::Result<()> {
+        let Self { folder, store, key, hub } = self;
+        let (owner, lasts) = (palisade_store::this_process().to_owned(), Duration::from_secs(30));
+        let agent = Agent {
+            budget: RunLimits { steps: Some(50), time: Some(Duration::from_secs(60)), ..RunLimits::default() },
+            ..Agent::new(WORKER, "Leaves marks.")
+        };
+        let (lease, calls, spent) = match todo {
+            Todo::LeftBehind(run) => {
+                let record = store.run(&key.tenant, &run).await?;
+                let lease = store.claim(&key.tenant, &run, &owner, lasts).await?;
+                (lease, store.calls(&key.tenant, &run).await?, record.spending)
+            }
+            Todo::New(text, queued) => {
+                let after = Some(transcript.entries().len() as u64);
+                let entries = transcript.take_up(&text, &[]);
+                let prints: Vec<String> = entries.iter().map(fingerprint).collect();
+                let (agent, model, budget) = (agent.name.clone(), "planner".to_owned(), Budget::default());
+                let session = SessionKey::clone(key);
+                let (parent, parent_call) = (None, None);
+                let new =
+                    NewRun { session, agent, model, parent, parent_call, queued, entries, after, budget, owner, lasts };
+                let lease = store.begin(new).await?;
+                prints.iter().for_each(|print| acknowledge(&format!("entry {print}")));
+                (lease, Vec::new(), Spending::default())
+            }
+        };
+        let account = Account::open(agent.budget());
+        let toolbox = markers(folder, crew::tools(hub, &agent, &lease.run, &account))?;
+        let journal = Acknowledging(Leased::new(Arc::clone(store), lease));
+        let planner = Planner::of(&agent.name);
+        let run = Run::new(&agent, &planner, &toolbox, &Quiet, Cancellation::never(), transcript);
+        let mut run = run.written_to(&journal).after(calls, spent).drawing_from(account);
+        match run.resume().await {
+            Ok(Outcome::Answered(_)) => acknowledge("answered"),
+            other => anyhow::bail!("the run ended as it should not: {other:?}"),
         }
-        None => {
-            let mut transcript = transcript;
-            let after = Some(transcript.entries().len() as u64);
-            let entries = transcript.take_up(&format!("task {}", tasks + 1), &[]);
-            let prints: Vec<String> = entries.iter().map(fingerprint).collect();
-            let (agent, model, budget) = (agent.name.clone(), "planner".to_owned(), Budget::default());
-            let session = key.clone();
-            let (parent, parent_call, queued) = (None, None, None);
-            let new =
-                NewRun { session, agent, model, parent, parent_call, queued, entries, after, budget, owner, lasts };
-            let lease = store.begin(new).await?;
-            prints.iter().for_each(|print| acknowledge(&format!("entry {print}")));
-            (transcript, lease, Vec::new(), Spending::default())
-        }
-    };
-    let journal = Acknowledging(Leased::new(Arc::clone(store), lease));
-    let run = Run::new(&agent, &Planner, &toolbox, &quiet, Cancellation::never(), transcript);
-    let outcome = run.written_to(&journal).after(calls, spent).resume().await;
-    match outcome {
-        Ok(Outcome::Answered(_)) => acknowledge("answered"),
-        other => anyhow::bail!("the run ended as it should not: {other:?}"),
+        Ok(())
     }
-    Ok(())
 }
 
 /// Everything that was said, read in pages.
