@@ -54,6 +54,10 @@ crash KILLS="5000":
     cargo build
     target/debug/palisade-crash --kills {{KILLS}} --write docs/crash-table.md
 
+# Break the host on purpose and see which attempts of the delegation suite notice; writes docs/delegation-mutations.md
+mutations: _target _nextest
+    python3 tests/mutations/run.py
+
 # Feed nonsense to what reads rules, shell text, patterns and definitions: just fuzz shell 300
 fuzz TARGET SECONDS="300":
     @cargo fuzz --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
