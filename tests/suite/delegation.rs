@@ -1,14 +1,19 @@
 //! Rights through delegation: an agent that wants more of everything is asked in every way there is by one that has
 //! little. One test for each way and each thing to want; `palisade prove --delegation` makes the same attempts.
 
-use palisade_catalog::prove::{Axis, Ending, Way, control_delegation, prove_case};
-use palisade_sandbox::Engine;
+use palisade_catalog::prove::{Axis, Ending, Proof, Way, control_delegation, prove_case};
+use palisade_sandbox::{Engine, Programs};
 use palisade_store::open_boxed;
 use palisade_tests::world::SMALL;
 
+fn programs() -> Programs {
+    Programs::standard(env!("CARGO_BIN_EXE_confine-worker-for-tests").into())
+}
+
 async fn refused(way: Way, axis: Axis) {
     let engine = Engine::start(SMALL).unwrap();
-    let case = prove_case(&engine, &open_boxed, None, way, axis).await.unwrap();
+    let proof = Proof::new(&engine, &open_boxed, programs());
+    let case = prove_case(&proof, None, way, axis).await.unwrap();
     assert_eq!(case.ending, Ending::Refused, "{}: {}", case.name(), case.how);
     assert!(case.tried, "{}: {}", case.name(), case.how);
 }
@@ -16,7 +21,10 @@ async fn refused(way: Way, axis: Axis) {
 /// The attempts get through where they may, so that a refusal means something.
 #[tokio::test(flavor = "multi_thread")]
 async fn where_everything_is_granted_every_attempt_gets_through() {
-    control_delegation(&Engine::start(SMALL).unwrap(), &open_boxed).await.unwrap();
+    let engine = Engine::start(SMALL).unwrap();
+    let proof = Proof::new(&engine, &open_boxed, programs());
+    assert!(proof.runs_programs(), "programs cannot be confined here, so none was run");
+    control_delegation(&proof).await.unwrap();
 }
 
 #[test]

@@ -1,27 +1,23 @@
-//! `relay`: a hostile guest that does nothing itself and has its agent's `probe` do it: a way round what holds for
-//! `probe`, if there were one.
+//! `relay`: a hostile guest that does nothing itself and has its agent's `probe` do it, or what the host has put in its
+//! place: a way round what holds for that, if there were one.
 
 use palisade_sdk::Failure;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-/// The input of `relay`: that of `probe`.
-#[derive(Deserialize, Serialize, JsonSchema)]
+/// The input of `relay`.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// What to try.
-    attempt: String,
-    /// The path to try it on, where one is needed.
-    #[serde(default)]
-    path: String,
+    /// What the other tool is called with, as JSON.
+    input: String,
 }
 
 palisade_sdk::tool! {
     /// Has another tool try something that a sandbox should refuse.
     #[tool(needs = ["tools"], read_only = false, idempotent = false)]
     pub fn relay(input: Input) -> Result<String, Failure> {
-        let input = serde_json::to_string(&input).map_err(|error| Failure::Failed(error.to_string()))?;
-        probe(&input).map_err(Failure::Failed)
+        probe(&input.input).map_err(Failure::Failed)
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-pub use delegation::{Axis, Case, OpenStore, Way, control as control_delegation, prove_case, prove_delegation};
+pub use delegation::{Axis, Case, OpenStore, Proof, Way, control as control_delegation, prove_case, prove_delegation};
 
 /// What came of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -12,7 +12,7 @@ mod world;
 use std::{pin::Pin, sync::Arc};
 
 use palisade_agent::{Agent, Store, StoreError};
-use palisade_sandbox::Engine;
+use palisade_sandbox::{Engine, Programs};
 use serde::Serialize;
 
 use crate::{
@@ -31,6 +31,26 @@ use world::World;
 pub type OpenStore<'a> = &'a (dyn Fn(String) -> Opening + Send + Sync);
 
 type Opening = Pin<Box<dyn Future<Output = Result<Arc<dyn Store>, StoreError>> + Send>>;
+
+/// What the attempts are made with.
+pub struct Proof<'a> {
+    engine: &'a Engine,
+    stores: OpenStore<'a>,
+    /// Where they can be confined.
+    programs: Option<Programs>,
+}
+
+impl<'a> Proof<'a> {
+    /// In this engine, with these stores; and with native programs, if they can be confined here.
+    pub fn new(engine: &'a Engine, stores: OpenStore<'a>, programs: Programs) -> Self {
+        Self { engine, stores, programs: programs.try_walls().is_ok().then_some(programs) }
+    }
+
+    /// Whether native programs are run. Where they cannot be confined, it is only looked at which ones could be.
+    pub fn runs_programs(&self) -> bool {
+        self.programs.is_some()
+    }
+}
 
 /// What came of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -57,16 +77,15 @@ impl Case {
 /// Tries every way with every axis below an agent; without one, below a coordinator that has little. Tells
 /// `watch` of each case as it comes.
 pub async fn prove_delegation(
-    engine: &Engine,
-    stores: OpenStore<'_>,
+    proof: &Proof<'_>,
     below: Option<&Effective>,
     mut watch: impl FnMut(&Case),
 ) -> Result<Vec<Case>, ProveError> {
-    control(engine, stores).await?;
+    control(proof).await?;
     let mut cases = Vec::new();
     for way in Way::ALL {
         for axis in Axis::ALL {
-            let case = prove_case(engine, stores, below.map(|effective| &effective.agent), way, axis).await?;
+            let case = prove_case(proof, below.map(|effective| &effective.agent), way, axis).await?;
             watch(&case);
             cases.push(case);
         }
@@ -75,17 +94,11 @@ pub async fn prove_delegation(
 }
 
 /// Tries one way with one axis, on every path of it. The worst that came of one of them counts.
-pub async fn prove_case(
-    engine: &Engine,
-    stores: OpenStore<'_>,
-    below: Option<&Agent>,
-    way: Way,
-    axis: Axis,
-) -> Result<Case, ProveError> {
+pub async fn prove_case(proof: &Proof<'_>, below: Option<&Agent>, way: Way, axis: Axis) -> Result<Case, ProveError> {
     let mut worst: Option<Case> = None;
     let mut tried = true;
     for path in way.paths() {
-        let case = prove_path(engine, stores, below, (way, *path), axis).await?;
+        let case = prove_path(proof, below, (way, *path), axis).await?;
         tried &= case.tried;
         worst = match worst {
             Some(worst) if worst.ending.rank() >= case.ending.rank() => Some(worst),
@@ -97,14 +110,13 @@ pub async fn prove_case(
 }
 
 async fn prove_path(
-    engine: &Engine,
-    stores: OpenStore<'_>,
+    proof: &Proof<'_>,
     below: Option<&Agent>,
     (way, path): (Way, Path),
     axis: Axis,
 ) -> Result<Case, ProveError> {
     let at = |why: String| ProveError::Control(format!("{}/{} ({path:?}): {why}", way.name(), axis.name()));
-    let mut world = World::narrow(engine, stores, below, path.begins_with_everything())?;
+    let mut world = World::narrow(proof, below, axis, path.begins_with_everything())?;
     let refused = path.go(&mut world, axis).await.map_err(at)?;
     let seen = world.seen();
     // Whoever may do nothing any more still speaks: steps are taken from the budget, not from rights.
@@ -125,9 +137,9 @@ async fn prove_path(
 
 /// The proof is worth something only if the agent does get through where it may: below one that has everything,
 /// asked straight away and through a tool that calls another.
-pub async fn control(engine: &Engine, stores: OpenStore<'_>) -> Result<(), ProveError> {
+pub async fn control(proof: &Proof<'_>) -> Result<(), ProveError> {
     for (path, axis) in [Path::Task, Path::Relay].into_iter().flat_map(|path| Axis::ALL.map(|axis| (path, axis))) {
-        let mut world = World::wide(engine, stores)?;
+        let mut world = World::wide(proof, axis)?;
         let refused = path.go(&mut world, axis).await.map_err(ProveError::Control)?;
         if axis.judge(&world).is_none() {
             let why = refused.unwrap_or_else(|| axis.refusal(&world));

@@ -3,8 +3,9 @@
 
 use palisade_catalog::{
     Effective, available, effective,
-    prove::{Case, Ending, Verdict, prove, prove_delegation},
+    prove::{Case, Ending, Proof, Verdict, prove, prove_delegation},
 };
+use palisade_sandbox::Programs;
 use serde_json::json;
 
 use crate::{
@@ -48,7 +49,12 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let assembly = Assembly::start(settings, terminal)?;
     let effective = match effective {
         Some(effective) if !arguments.delegation => effective,
-        below => return delegation(arguments.json, below.as_ref(), &assembly, terminal),
+        below => {
+            // What lasts during the proof is gone after it.
+            let programs = Programs::standard(settings.worker.clone());
+            let proof = Proof::new(&assembly.engine, &palisade_store::open_boxed, programs);
+            return delegation(arguments.json, below.as_ref(), &proof, terminal);
+        }
     };
     // The first failure to print ends the table, not the proof.
     let mut printed = Ok(());
@@ -80,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
 }
 
 /// Tries to have more through agents that ask agents.
-fn delegation(json: bool, below: Option<&Effective>, assembly: &Assembly, terminal: &Terminal) -> anyhow::Result<Exit> {
+fn delegation(json: bool, below: Option<&Effective>, proof: &Proof<'_>, terminal: &Terminal) -> anyhow::Result<Exit> {
     let mut printed = Ok(());
     let mut print = |line: Line| {
         if !json && printed.is_ok() {
@@ -88,9 +94,8 @@ fn delegation(json: bool, below: Option<&Effective>, assembly: &Assembly, termin
         }
     };
     print(row(Style::Dim, "asked by", "what it wanted more of", Style::Dim, "", "how it was refused"));
-    // What lasts during the proof is gone after it.
-    let proof = prove_delegation(&assembly.engine, &palisade_store::open_boxed, below, |case| print(case_row(case)));
-    let cases = crate::database::runtime()?.block_on(proof)?;
+    let proving = prove_delegation(proof, below, |case| print(case_row(case)));
+    let cases = crate::database::runtime()?.block_on(proving)?;
     printed?;
     let count = |ending| cases.iter().filter(|case| case.ending == ending).count();
     let (refused, granted, breaches) = (count(Ending::Refused), count(Ending::Granted), count(Ending::Breach));
@@ -102,9 +107,14 @@ fn delegation(json: bool, below: Option<&Effective>, assembly: &Assembly, termin
             "granted": granted,
             "breaches": breaches,
             "untried": untried,
+            "runs_programs": proof.runs_programs(),
             "cases": cases,
         }))?;
     } else {
+        if !proof.runs_programs() {
+            let text = "native programs cannot be confined here: none was run, only looked at whether one could be";
+            terminal.line(&Line::new().add(Style::Dim, text))?;
+        }
         let style = if breaches == 0 { Style::Good } else { Style::Bad };
         let mut counts = format!("{refused} refused, {granted} granted, {breaches} breaches");
         if untried > 0 {

@@ -7,7 +7,10 @@ use palisade_grants::{Access, Command, Grants, Host, NamesGrant, WorkspacePath};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{hostile::task, world::World};
+use super::{
+    hostile::{Orders, task},
+    world::World,
+};
 use crate::prove::recorder::BOUND_TO;
 
 /// What an agent can have too much of.
@@ -39,6 +42,8 @@ pub enum Axis {
 /// What the coordinator of the proof has of each; more is too much.
 pub(super) const MEMORY: u64 = 8 << 20;
 pub(super) const CALL_TIME: Duration = Duration::from_millis(300);
+/// A native program is not started so fast.
+pub(super) const CALL_TIME_OF_PROGRAMS: Duration = Duration::from_secs(20);
 pub(super) const STEPS: u32 = 16;
 pub(super) const DEPTH: u32 = 2;
 
@@ -61,11 +66,15 @@ pub(super) const BY_TOOL: &str = "out/by-tool.txt";
 pub(super) const PROBE: &str = "probe";
 /// The tool that makes requests.
 pub(super) const DIAL: &str = "dial";
+/// The tool that runs native programs.
+pub(super) const EXEC: &str = "exec";
 /// The tool that has another one try.
 pub(super) const RELAY: &str = "relay";
 
 const HOST: &str = "elsewhere.example";
-const COMMAND: &str = "rm -rf";
+const COMMAND: [&str; 4] = ["expr", "6007", "*", "7013"];
+/// What that prints, and nobody says who has not run it.
+const PRINTED: &str = "42127091";
 const SECRET: &str = "SOMEBODY_ELSES";
 
 impl Axis {
@@ -99,35 +108,45 @@ impl Axis {
         }
     }
 
-    /// The call that the agent makes in its nth step; nothing when it has tried enough.
-    pub(super) fn attempt(self, step: u32, probe: &str, deeper: &str) -> Option<(String, Value)> {
-        let probing = |attempt: &str, path: &str| {
-            (step == 0).then(|| (probe.to_owned(), json!({ "attempt": attempt, "path": path })))
-        };
-        // Through another tool it is the probe that makes the request.
-        let dial = if probe == PROBE { DIAL } else { probe };
-        let dialling = |attempt: &str, url: &str| {
-            (step == 0).then(|| (dial.to_owned(), json!({ "attempt": attempt, "path": url })))
-        };
+    /// The tool that it is tried with. Where programs cannot be confined none is run, and what is in reach is looked
+    /// at in the scope of another call.
+    pub(super) fn tool(self, runs_programs: bool) -> &'static str {
         match self {
-            // By a tool of its own, a rule keeps it from that.
-            Self::Tool if probe == RELAY => probing("write", BY_TOOL),
-            Self::Tool => (step == 0).then(|| ("write".to_owned(), json!({ "path": BY_TOOL, "content": "by a tool" }))),
-            Self::Preopen => probing("read", ELSEWHERE),
-            Self::Write => probing("write", PLANTED),
-            Self::Host => dialling("request", &format!("https://{HOST}/")),
-            Self::Secret => dialling(SECRET, &format!("https://{BOUND_TO}/")),
-            // What is in reach is looked at in the scope; the call is there so that one is made.
-            Self::Command => probing("environment", ""),
-            Self::Memory => probing("memory", ""),
-            Self::Time => probing("loop", ""),
+            Self::Host | Self::Secret => DIAL,
+            Self::Command if runs_programs => EXEC,
+            _ => PROBE,
+        }
+    }
+
+    /// The call that the agent makes in its nth step; nothing when it has tried enough.
+    pub(super) fn attempt(self, step: u32, orders: Orders, deeper: &str) -> Option<(String, Value)> {
+        let input = match self {
             // No two alike, or the run would end because it goes in circles.
             Self::Steps if step < MANY_STEPS => {
-                Some(("think".to_owned(), json!({ "thought": format!("step {step}") })))
+                return Some(("think".to_owned(), json!({ "thought": format!("step {step}") })));
             }
-            Self::Steps => None,
-            Self::Depth => (step == 0).then(|| task(deeper, "go deeper")),
-        }
+            _ if step > 0 => return None,
+            Self::Steps => return None,
+            Self::Depth => return Some(task(deeper, "go deeper")),
+            // By a tool of its own, a rule keeps it from that.
+            Self::Tool if orders.through_relay => json!({ "attempt": "write", "path": BY_TOOL }),
+            Self::Tool => return Some(("write".to_owned(), json!({ "path": BY_TOOL, "content": "by a tool" }))),
+            Self::Preopen => json!({ "attempt": "read", "path": ELSEWHERE }),
+            Self::Write => json!({ "attempt": "write", "path": PLANTED }),
+            Self::Host => json!({ "attempt": "request", "path": format!("https://{HOST}/") }),
+            Self::Secret => json!({ "attempt": SECRET, "path": format!("https://{BOUND_TO}/") }),
+            Self::Command if orders.runs_programs => {
+                let [program, arguments @ ..] = COMMAND;
+                json!({ "program": program, "arguments": arguments })
+            }
+            Self::Command => json!({ "attempt": "environment" }),
+            Self::Memory => json!({ "attempt": "memory" }),
+            Self::Time => json!({ "attempt": "loop" }),
+        };
+        Some(match orders.through_relay {
+            true => (RELAY.to_owned(), json!({ "input": input.to_string() })),
+            false => (self.tool(orders.runs_programs).to_owned(), input),
+        })
     }
 
     /// Whether the one that asks hands so much down.
@@ -160,7 +179,10 @@ impl Axis {
             }
             Self::Write if world.has(PLANTED) => Some(format!("{PLANTED} was written")),
             Self::Host if world.recorder.looked_up(HOST) => Some(format!("{HOST} was asked")),
-            Self::Command if reached() => Some(format!("`{COMMAND}` is in its reach")),
+            Self::Command if seen.results.iter().any(|result| result.text().contains(PRINTED)) => {
+                Some(format!("`{}` was run", COMMAND.join(" ")))
+            }
+            Self::Command if reached() => Some(format!("`{}` is in its reach", COMMAND.join(" "))),
             Self::Secret if world.recorder.handed_out(SECRET) => Some(format!("{SECRET} was taken from the vault")),
             Self::Memory if peak(&seen.results) > MEMORY => Some(format!("it took {} bytes", peak(&seen.results))),
             Self::Memory if limits().any(|limits| limits.memory as u64 > MEMORY) => {
@@ -181,7 +203,7 @@ impl Axis {
         let seen = world.seen();
         let result = seen.results.last().map(|result| result.text().lines().next().unwrap_or_default().to_owned());
         match self {
-            Self::Command => format!("`{COMMAND}` is not in its scope"),
+            Self::Command if !seen.orders.runs_programs => format!("`{}` is not in its scope", COMMAND.join(" ")),
             Self::Steps => format!("it ended after {} steps", seen.steps),
             Self::Depth => format!("it ended {} levels down", seen.deepest),
             _ => result.unwrap_or_else(|| "nothing came of it".to_owned()),
@@ -192,10 +214,7 @@ impl Axis {
         let covers = |names: &NamesGrant, name: &str| names.iter().any(|word| word.matches(name));
         match self {
             Self::Host => grants.http.iter().any(|host: &Host| host.matches(HOST)),
-            Self::Command => {
-                let words: Vec<&str> = COMMAND.split(' ').collect();
-                grants.commands.iter().any(|command: &Command| command.matches(&words))
-            }
+            Self::Command => grants.commands.iter().any(|command: &Command| command.matches(&COMMAND)),
             Self::Secret => covers(&grants.secrets, SECRET),
             _ => false,
         }

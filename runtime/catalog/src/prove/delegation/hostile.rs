@@ -10,10 +10,7 @@ use palisade_grants::Grants;
 use palisade_sandbox::Limits;
 use serde_json::{Value, json};
 
-use super::{
-    axis::{Axis, PROBE, RELAY},
-    world::ASKED,
-};
+use super::{Axis, world::ASKED};
 
 /// What the agents of the proof are to do, and what was seen of them.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +44,8 @@ pub(super) struct Orders {
     pub(super) in_callback: bool,
     /// Through another tool.
     pub(super) through_relay: bool,
+    /// Whether native programs can be confined here, so that one is run.
+    pub(super) runs_programs: bool,
     /// The next reply fails.
     pub(super) fail: bool,
 }
@@ -124,7 +123,7 @@ impl Provider for Hostile {
             let (provider, message) = (self.name().to_owned(), "it fails".to_owned());
             return Err(ProviderError { provider, kind: ProviderFailure::Rejected, message });
         }
-        let Orders { axis, in_callback, through_relay, .. } = seen.orders;
+        let Orders { axis, in_callback, .. } = seen.orders;
         let is_callback = begun_by.starts_with("[Async response");
         let is_turn = !in_callback || is_callback || self.part == Part::Deeper;
         let axis = axis.filter(|axis| match self.part {
@@ -139,8 +138,7 @@ impl Provider for Hostile {
                 seen.deepest = seen.deepest.max(self.level);
                 seen.offered = prompt.tools.iter().map(|tool| tool.name.clone()).collect();
                 seen.results = results(prompt.transcript, begun_by).cloned().collect();
-                let probe = if through_relay { RELAY } else { PROBE };
-                axis.attempt(step, probe, &deeper(self.level + 1))
+                axis.attempt(step, seen.orders, &deeper(self.level + 1))
             }
             Some(_) if step == 0 => {
                 let message = json!({ "agentId": HELPER, "content": "take your time", "mode": "async" });

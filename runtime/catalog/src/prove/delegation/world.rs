@@ -14,10 +14,10 @@ use palisade_sandbox::{Bounds, Description, Engine, LinkRefusal, Programs, Scope
 use serde_json::Value;
 
 use super::{
-    OpenStore,
+    Proof,
     axis::{
-        Axis, BY_TOOL, CALL_TIME, DEPTH, DIAL, ELSEWHERE, MEMORY, PROBE, READ_ONLY, STEPS, WANTED_CALL_TIME,
-        WANTED_MEMORY, WRITABLE,
+        Axis, BY_TOOL, CALL_TIME, CALL_TIME_OF_PROGRAMS, DEPTH, DIAL, ELSEWHERE, EXEC, MEMORY, PROBE, READ_ONLY, STEPS,
+        WANTED_CALL_TIME, WANTED_MEMORY, WRITABLE,
     },
     hostile::{HELPER, Hostile, Notes, Part, Seen, deeper},
 };
@@ -53,8 +53,7 @@ pub(super) struct World<'a> {
     /// Where requests go.
     pub(super) recorder: Recorder,
     folder: tempfile::TempDir,
-    engine: Engine,
-    stores: OpenStore<'a>,
+    proof: &'a Proof<'a>,
     /// The one that asks, with as much as it has.
     top: Agent,
     /// What it is to be left with.
@@ -64,12 +63,12 @@ pub(super) struct World<'a> {
 impl<'a> World<'a> {
     /// An agent that has little asks one that wants much. With `everything` it is granted that at first.
     pub(super) fn narrow(
-        engine: &Engine,
-        stores: OpenStore<'a>,
+        proof: &'a Proof<'a>,
         top: Option<&Agent>,
+        axis: Axis,
         everything: bool,
     ) -> Result<Self, ProveError> {
-        let mut world = Self::set(engine, stores, top.cloned().unwrap_or_else(coordinator), wide(false))?;
+        let mut world = Self::set(proof, top.cloned().unwrap_or_else(|| coordinator(axis)), wide(false))?;
         world.left = world.handed_down().grants;
         // Who may ask nobody is not asked to begin with.
         if everything && !world.left.agents.is_empty() {
@@ -79,13 +78,13 @@ impl<'a> World<'a> {
     }
 
     /// An agent that has everything asks one that wants much.
-    pub(super) fn wide(engine: &Engine, stores: OpenStore<'a>) -> Result<Self, ProveError> {
-        let mut top = opened(&coordinator());
+    pub(super) fn wide(proof: &'a Proof<'a>, axis: Axis) -> Result<Self, ProveError> {
+        let mut top = opened(&coordinator(axis));
         top.budget = MUCH;
-        Self::set(engine, stores, top, wide(true))
+        Self::set(proof, top, wide(true))
     }
 
-    fn set(engine: &Engine, stores: OpenStore<'a>, top: Agent, asked: Agent) -> Result<Self, ProveError> {
+    fn set(proof: &'a Proof<'a>, top: Agent, asked: Agent) -> Result<Self, ProveError> {
         let folder = tempfile::Builder::new().prefix("palisade-prove-").tempdir()?;
         let workspace = folder.path().join("workspace");
         let canary = format!("canary-{:?}", folder.path().file_name());
@@ -96,7 +95,8 @@ impl<'a> World<'a> {
         }
         let mut registry = Registry::built_in();
         // As if an operator allowed every program: what is proved is that askers hand down no more than they have.
-        registry.allow_programs(Grants::everything().commands, Programs::standard(PathBuf::new()));
+        let programs = proof.programs.clone().unwrap_or_else(|| Programs::standard(PathBuf::new()));
+        registry.allow_programs(Grants::everything().commands, programs);
         let mut add = |agent: Agent| registry.register(agent).map_err(|error| ProveError::Control(error.to_string()));
         add(Agent { origin: Origin::default(), ..top.clone() })?;
         add(helper())?;
@@ -107,7 +107,8 @@ impl<'a> World<'a> {
         registry.register_plugin_agent(of_plugin(between())).map_err(|error| ProveError::Control(error.to_string()))?;
         let (registry, left) = (SharedRegistry::new(registry), Grants::everything());
         let (notes, recorder) = (Notes::default(), Recorder::leading_to(PUBLIC));
-        Ok(Self { canary, registry, notes, recorder, folder, engine: engine.clone(), stores, top, left })
+        notes.lock().orders.runs_programs = proof.programs.is_some();
+        Ok(Self { canary, registry, notes, recorder, folder, proof, top, left })
     }
 
     /// What was seen so far.
@@ -132,13 +133,13 @@ impl<'a> World<'a> {
 
     /// A store in memory, with the session of the one at the top in it.
     pub(super) async fn store(&self) -> Result<Arc<dyn Store>, StoreError> {
-        self.rooted((self.stores)("memory:".to_owned()).await?).await
+        self.rooted((self.proof.stores)("memory:".to_owned()).await?).await
     }
 
     /// A store in a file, opened anew.
     pub(super) async fn lasting(&self) -> Result<Arc<dyn Store>, StoreError> {
         let file = self.folder.path().join("store.db");
-        self.rooted((self.stores)(format!("sqlite:{}", file.display())).await?).await
+        self.rooted((self.proof.stores)(format!("sqlite:{}", file.display())).await?).await
     }
 
     async fn rooted(&self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, StoreError> {
@@ -153,7 +154,7 @@ impl<'a> World<'a> {
     /// What agents ask each other through.
     pub(super) fn hub(&self, store: &Arc<dyn Store>) -> Arc<Delegation> {
         let outfitter = Outfit {
-            engine: self.engine.clone(),
+            engine: self.proof.engine.clone(),
             workspace: self.workspace(),
             notes: self.notes.clone(),
             recorder: self.recorder.clone(),
@@ -271,7 +272,7 @@ const MUCH: RunLimits =
     RunLimits { steps: Some(100), depth: Some(8), tokens: None, time: None, calls: None, cost: None };
 
 /// Has little of everything.
-fn coordinator() -> Agent {
+fn coordinator(axis: Axis) -> Agent {
     let folders = [(READ_ONLY, Access::Read), (WRITABLE, Access::ReadWrite)];
     let folders = folders.into_iter().flat_map(|(path, access)| WorkspacePath::parse(path).map(|path| (path, access)));
     let mut agent = Agent::new(COORDINATOR, "Asks others.");
@@ -284,7 +285,8 @@ fn coordinator() -> Agent {
         secrets: one("OWN"),
         ..Grants::default()
     });
-    agent.limits = CallLimits { memory: Some(MEMORY), call_time: Some(CALL_TIME), ..CallLimits::default() };
+    let call_time = if axis == Axis::Command { CALL_TIME_OF_PROGRAMS } else { CALL_TIME };
+    agent.limits = CallLimits { memory: Some(MEMORY), call_time: Some(call_time), ..CallLimits::default() };
     agent.budget = RunLimits { steps: Some(STEPS), depth: Some(DEPTH), ..RunLimits::default() };
     agent
 }
@@ -300,7 +302,7 @@ fn opened(agent: &Agent) -> Agent {
 /// Wants much of everything, but of the tools only some, and a rule keeps one call from it.
 fn wide(with_write: bool) -> Agent {
     let mut agent = Agent::new(ASKED, "Wants much.");
-    let tools = ["read", "think", "probe", "relay", "dial", "task", "agents_message", "write"];
+    let tools = ["read", "think", "probe", "relay", "dial", "exec", "task", "agents_message", "write"];
     agent.scope.tools = rules(tools.get(..tools.len() - usize::from(!with_write)).unwrap_or_default());
     agent.grants = Some(Grants::everything());
     agent.limits =
@@ -367,11 +369,11 @@ impl Outfitter for Outfit {
             }
         }
         let orders = self.notes.lock().orders;
-        if let (true, Some(Axis::Host | Axis::Secret), Some(dial)) =
-            (orders.through_relay, orders.axis, BuiltIn::dial())
-        {
+        let tool = orders.axis.map_or(PROBE, |axis| axis.tool(orders.runs_programs));
+        if orders.through_relay && tool != PROBE {
             // It takes the place of the one that the other tool calls.
-            self.link(dial, PROBE, effective, &scope)?;
+            let guest = BuiltIn::dial().filter(|dial| dial.name == tool).or_else(|| BuiltIn::find(tool));
+            self.link(guest.ok_or("this build has no such tool")?, PROBE, effective, &scope)?;
         }
         self.notes.lock().borrowed |= links(&self.engine, &scope, "probe-borrow");
         let toolbox = Toolbox::new(tools).map_err(|error| error.to_string())?.ruled_by(effective.agent.scope.clone());
@@ -388,7 +390,7 @@ impl Outfit {
         let bounds = Bounds { grants: None, gate: Some(gate(name, effective)) };
         match scope.add_within(&compiled, &description, "probe", bounds) {
             Ok(()) => Ok(true),
-            Err(LinkRefusal::NotGranted { .. }) if guest.name == DIAL => Ok(false),
+            Err(LinkRefusal::NotGranted { .. }) if [DIAL, EXEC].contains(&guest.name) => Ok(false),
             Err(refusal) => Err(refusal.to_string()),
         }
     }
