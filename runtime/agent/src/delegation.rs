@@ -9,6 +9,7 @@ mod crew;
 mod engage;
 mod fresh;
 mod keep;
+mod left_behind;
 mod order;
 mod place;
 mod pool;
@@ -21,7 +22,11 @@ mod telling;
 mod tools;
 mod work;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use tokio::sync::{Notify, watch};
 
@@ -31,7 +36,7 @@ pub use pool::{Pool, PoolKey, PoolStatistics, Reserve};
 pub use seat::{DelegationLimits, Seat};
 pub use tools::DELEGATION_TOOLS;
 
-use crate::{Canceller, Store, Tool, ToolSpec};
+use crate::{Canceller, SessionKey, Store, Tool, ToolSpec};
 use active::Active;
 use place::Place;
 use refusal::Refusal;
@@ -61,6 +66,8 @@ pub struct Delegation {
     active: Active<Handle>,
     /// Told whenever a piece of work is over or a message came in.
     changed: Notify,
+    /// Sessions below which nothing is left that another process has left behind.
+    tended: Mutex<HashSet<SessionKey>>,
 }
 
 /// What a piece of work is ended and waited for with.
@@ -97,6 +104,7 @@ impl Delegation {
             pool: Pool::of(limits.pooled),
             active: Active::keeping(RESULTS),
             changed: Notify::new(),
+            tended: Mutex::default(),
         }
     }
 

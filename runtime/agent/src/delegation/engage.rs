@@ -180,6 +180,7 @@ impl Delegation {
             "parent": order.asker.session.id,
             "parent_run": order.asker.run,
             "call": order.call,
+            "calls_back": order.calls_back || order.background,
             "chain": order.asker.chain,
             "ceiling": order.recruit.ceiling,
             "cut": order.recruit.cut,

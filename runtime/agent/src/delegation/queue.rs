@@ -26,8 +26,10 @@ const SET_ASIDE: &str = "the message before this was not worked on: its sender e
 
 impl Delegation {
     /// The next answer that has come for a session which somebody outside holds, such as the user's: a turn to
-    /// be run with [`NewRun::queued`]. Waits for work that goes on; nothing when no more can come.
+    /// be run with [`NewRun::queued`]. Waits for work that goes on; nothing when no more can come. What a process that is
+    /// gone has left behind below the session is ended first.
     pub async fn next_callback(&self, session: &SessionKey) -> Result<Option<Queued>, StoreError> {
+        self.end_left_behind(session).await?;
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
@@ -87,9 +89,21 @@ impl Delegation {
         report: &Report,
         until: Option<Instant>,
     ) -> Result<Option<Queued>, StoreError> {
-        let text = format!("[Async response, responseId={}]: {}", report.task, report.words(self.limits.answer));
-        let about = about("callback", &report.session, &self.owner, until);
-        let message = Queued { id: format!("callback-{}", report.task), session: session.clone(), text, about };
+        self.enqueue_answer(session, &report.task, &report.session, &report.words(self.limits.answer), until).await
+    }
+
+    /// The same answer again is the same message.
+    pub(super) async fn enqueue_answer(
+        &self,
+        session: &SessionKey,
+        task: &str,
+        from: &str,
+        words: &str,
+        until: Option<Instant>,
+    ) -> Result<Option<Queued>, StoreError> {
+        let text = format!("[Async response, responseId={task}]: {words}");
+        let about = about("callback", from, &self.owner, until);
+        let message = Queued { id: format!("callback-{task}"), session: session.clone(), text, about };
         match self.store.enqueue(&message).await {
             Ok(()) => Ok(Some(message)),
             Err(StoreError::NoSession(_)) => Ok(None),

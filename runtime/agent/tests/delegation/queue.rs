@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use palisade_agent::{
-    Budget, DelegationLimits, Ending, Entry, Lease, NewRun, NewSession, Queued, RunEnd, SessionKey, Spending, Store,
+    AuditRecord, Budget, DelegationLimits, Ending, Entry, Lease, NewRun, NewSession, Queued, RunEnd, RunState,
+    SessionKey, Spending, Store,
 };
 use serde_json::json;
 
@@ -122,4 +123,53 @@ async fn a_message_without_a_sender_is_set_aside() {
     assert!(matches!(&entries[1], Entry::Notice { text } if text.contains("was not worked on")));
     let audits = stage.store.audits(TENANT, Some(&session.id), 9).await.unwrap();
     assert_eq!(audits[0].kind, "message_set_aside");
+}
+
+/// A run of an agent that was asked, which the process that held it has not ended, and what was written down of it.
+async fn left_behind(stage: &Stage, task: &str, calls_back: bool) -> (SessionKey, String) {
+    let session = stage.store.create(NewSession::with(TENANT, "notes")).await.unwrap();
+    let key = SessionKey::new(TENANT, &session.id);
+    let run = NewRun {
+        session: key.clone(),
+        agent: "notes".into(),
+        model: "model".into(),
+        parent: None,
+        parent_call: None,
+        queued: None,
+        entries: vec![Entry::User { text: "Hello.".into() }],
+        after: None,
+        budget: Budget::default(),
+        owner: "somebody who is gone".into(),
+        lasts: Duration::ZERO,
+    };
+    let run = stage.store.begin(run).await.unwrap().run;
+    let detail = json!({ "task": task, "parent": stage.seat.session.id, "calls_back": calls_back });
+    let record = AuditRecord {
+        tenant: TENANT.into(),
+        at: None,
+        session: Some(session.id),
+        run: Some(run.clone()),
+        kind: "spawn".into(),
+        detail,
+    };
+    stage.store.audit(&record).await.unwrap();
+    (key, run)
+}
+
+/// CF-34. Whoever started it is gone; what it has begun ends, and who expects an answer gets one, once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_a_process_that_is_gone_has_left_behind_is_ended_and_told() {
+    let stage = Stage::usual().await;
+    let (_, waited_for) = left_behind(&stage, "one", false).await;
+    let (_, not_waited_for) = left_behind(&stage, "two", true).await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let callback = stage.hub.next_callback(&stage.seat.session).await.unwrap().unwrap();
+    assert!(callback.text.starts_with("[Async response, responseId=two]: interrupted: "), "{}", callback.text);
+    for run in [waited_for, not_waited_for] {
+        let state = stage.store.run(TENANT, &run).await.unwrap().state;
+        assert!(matches!(state, RunState::Ended { ending: Some(Ending::Cancelled), .. }), "{state:?}");
+    }
+    let lease = hold(&stage, &stage.seat.session, Some(&callback)).await;
+    let_go(&stage, &lease).await;
+    assert_eq!(stage.hub.next_callback(&stage.seat.session).await.unwrap(), None);
 }
