@@ -1,6 +1,6 @@
 //! `just bench`: every row is a ratio of things measured side by side in this run.
 //!
-//! `just bench calls steps programs start idle definitions store trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
+//! `just bench calls steps programs start idle definitions store shell trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -15,6 +15,7 @@ mod idle;
 mod measure;
 mod programs;
 mod report;
+mod shell;
 mod start;
 mod steps;
 mod store;
@@ -50,6 +51,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted("store") {
         store::measure(&mut report, quick).context("the store")?;
+    }
+    if wanted("shell") {
+        shell::measure(&mut report, quick).context("the shell")?;
     }
     if wanted("trees") {
         trees::measure(&mut report, quick).context("searching a tree")?;

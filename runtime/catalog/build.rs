@@ -9,6 +9,7 @@ use palisade_guest_build::{Built, Guests, build, embed, or_explain, rerun_if_cha
 
 const TOOLS: [&str; 13] =
     ["dial", "edit", "exec", "glob", "grep", "ls", "probe", "read", "relay", "think", "tree", "web-fetch", "write"];
+const PREFIX: &str = "palisade-tool-";
 const PROBES: [&str; 5] = ["borrow", "exec", "http", "sockets", "spawn"];
 
 fn main() {
@@ -20,7 +21,9 @@ fn main() {
 }
 
 fn tools(workspace: &Path) -> Result<(), String> {
-    let built = build(workspace, &Guests::Packages { prefix: "palisade-tool-", names: &TOOLS })?;
+    let mut built = build(workspace, &Guests::Packages { prefix: PREFIX, names: &TOOLS })?;
+    built.extend(build(workspace, &Guests::Alone { prefix: PREFIX, name: "bash" })?);
+    built.sort_by(|a, b| a.name.cmp(&b.name));
     embed(&built, "tools.rs", "BuiltIn", true)
 }
 

@@ -86,16 +86,25 @@ fn no_tool_of_a_read_only_agent_changes_anything() {
 
 /// P2, P6, X6
 #[test]
-fn a_read_only_agent_has_no_shell_in_this_version() {
+fn a_shell_changes_nothing_in_a_read_only_agent() {
     let world = World::new();
     let before = tree_of(&world.workspace());
+    let commands = ["touch new.txt", "git log > new.txt", "ls; rm README.md", "find . -delete"];
     for agent in ["explore", "plan"] {
-        for command in ["touch new.txt", "git log > new.txt", "ls; rm README.md"] {
-            let ended = call(&world, agent, "bash", &json!({ "command": command })).with_code(1);
-            assert!(ended.stderr.contains("`bash`"), "{}", ended.stderr);
+        for command in commands {
+            call(&world, agent, "bash", &json!({ "command": command })).with_code(1);
             assert_eq!(tree_of(&world.workspace()), before, "{agent}: {command}");
         }
     }
+    // Their rules let the command through; their folder does not.
+    for agent in ["verification", "review"] {
+        for command in commands {
+            call(&world, agent, "bash", &json!({ "command": command })).with_code(0);
+            assert_eq!(tree_of(&world.workspace()), before, "{agent}: {command}");
+        }
+    }
+    let ended = call(&world, "explore", "bash", &json!({ "command": "cat README.md | head -1" })).with_code(0);
+    assert!(ended.stdout.contains("exit code 0"), "{}", ended.stdout);
 }
 
 /// P2, P6, X6

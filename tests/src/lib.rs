@@ -3,5 +3,6 @@
 pub mod guests;
 pub mod handmade;
 pub mod memory_storage;
+pub mod shell;
 pub mod web;
 pub mod world;

@@ -4,6 +4,9 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests set up and inspect a world of their own")]
 
 mod api;
+mod bash;
+mod bash_escapes;
+mod bash_session;
 mod bounds;
 mod cache;
 mod compile;

@@ -105,18 +105,53 @@ impl FileSystem for Folders {
 /// Opens a file to be read, for commands that read as they go.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
     match Place::of(path) {
-        Place::Real(real) => {
-            let file = File::open(&real).map_err(usual)?;
-            if file.metadata().map_err(usual)?.is_dir() {
-                return Err(io::Error::new(ErrorKind::IsADirectory, "Is a directory"));
-            }
-            Ok(Box::new(file))
-        }
+        Place::Real(real) => Ok(Box::new(Steps::open(&real)?)),
         Place::Device(Device::Null) => Ok(Box::new(io::empty())),
         Place::Device(Device::Zero) => Ok(Box::new(io::repeat(0))),
         Place::Device(Device::Random) => Ok(Box::new(Random)),
         Place::Listed(_) => Err(io::Error::new(ErrorKind::IsADirectory, "Is a directory")),
         Place::Nowhere => Err(not_found()),
+    }
+}
+
+/// A file that is read in few, large steps.
+struct Steps {
+    path: String,
+    /// What was read last, and how much of it was handed on.
+    held: Vec<u8>,
+    at: usize,
+    /// Where the next step begins.
+    offset: u64,
+}
+
+const STEP: u32 = 1 << 20;
+
+impl Steps {
+    fn open(real: &Path) -> io::Result<Self> {
+        let path = known(real).ok_or_else(not_found)?.to_owned();
+        let mut file = Self { path, held: Vec::new(), at: 0, offset: 0 };
+        file.step()?;
+        Ok(file)
+    }
+
+    fn step(&mut self) -> io::Result<()> {
+        self.held = sdk::read(&self.path, self.offset, STEP).map_err(said)?.bytes;
+        self.at = 0;
+        self.offset += self.held.len() as u64;
+        Ok(())
+    }
+}
+
+impl io::Read for Steps {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // A step that was not full was the last one.
+        if self.at == self.held.len() && self.held.len() == STEP as usize {
+            self.step()?;
+        }
+        let length = buffer.len().min(self.held.len() - self.at);
+        buffer[..length].copy_from_slice(&self.held[self.at..self.at + length]);
+        self.at += length;
+        Ok(length)
     }
 }
 
@@ -135,18 +170,10 @@ impl io::Read for Random {
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    let mut file = open(path)?;
     match Place::of(path) {
-        Place::Device(_) => open(path)?.take(DEVICE_BYTES).read_to_end(&mut bytes)?,
-        Place::Real(real) => {
-            let mut file = File::open(&real).map_err(usual)?;
-            let there = file.metadata().map_err(usual)?;
-            if there.is_dir() {
-                return Err(io::Error::new(ErrorKind::IsADirectory, "Is a directory"));
-            }
-            bytes.reserve_exact(usize::try_from(there.len()).unwrap_or(0));
-            file.read_to_end(&mut bytes).map_err(usual)?
-        }
-        Place::Listed(_) | Place::Nowhere => open(path)?.read_to_end(&mut bytes)?,
+        Place::Device(_) => file.take(DEVICE_BYTES).read_to_end(&mut bytes)?,
+        _ => file.read_to_end(&mut bytes)?,
     };
     Ok(bytes)
 }
@@ -207,13 +234,8 @@ pub(crate) fn list(path: &Path) -> io::Result<Vec<DirEntry>> {
 }
 
 pub(crate) fn look(path: &Path) -> io::Result<bashkit::Metadata> {
-    let made_up = |file_type, mode| bashkit::Metadata {
-        file_type,
-        size: 0,
-        mode,
-        modified: UNIX_EPOCH,
-        created: UNIX_EPOCH,
-    };
+    let made_up =
+        |file_type, mode| bashkit::Metadata { file_type, size: 0, mode, modified: UNIX_EPOCH, created: UNIX_EPOCH };
     match Place::of(path) {
         Place::Real(real) => fs::symlink_metadata(&real).map(|there| shown(&real, &there)).map_err(usual),
         Place::Device(_) => Ok(made_up(FileType::File, 0o666)),
@@ -247,15 +269,11 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     if shown.mode & 0o100 == mode & 0o100 {
         return Ok(());
     }
-    let denied = || io::Error::new(ErrorKind::PermissionDenied, "Permission denied");
     if !there.is_file() {
-        return Err(denied());
+        return Err(io::Error::new(ErrorKind::PermissionDenied, "Permission denied"));
     }
     let known = known(&real).ok_or_else(not_found)?;
-    sdk::set_executable(known, mode & 0o100 != 0).map_err(|error| match error {
-        FileError::NotFound => not_found(),
-        _ => denied(),
-    })
+    sdk::set_executable(known, mode & 0o100 != 0).map_err(said)
 }
 
 /// A real path as the host's own interface for files knows it.
@@ -286,6 +304,19 @@ pub(crate) fn changeable(path: &Path) -> io::Result<PathBuf> {
 
 fn not_found() -> io::Error {
     io::Error::new(ErrorKind::NotFound, "No such file or directory")
+}
+
+/// An error of the host's own interface in the same words.
+fn said(error: FileError) -> io::Error {
+    let (kind, words) = match error {
+        FileError::NotFound => return not_found(),
+        FileError::NotADirectory => (ErrorKind::NotADirectory, "Not a directory"),
+        FileError::IsADirectory => (ErrorKind::IsADirectory, "Is a directory"),
+        FileError::NotAFile => (ErrorKind::Unsupported, "Operation not supported"),
+        FileError::Denied(_) => (ErrorKind::PermissionDenied, "Permission denied"),
+        FileError::Failed(_) => (ErrorKind::Other, "Input/output error"),
+    };
+    io::Error::new(kind, words)
 }
 
 /// An error in the words that every command uses for it.

@@ -35,8 +35,16 @@ impl Kept {
     /// cannot be mistaken for what the shell says of it.
     pub fn section(&self, name: &str) -> String {
         let whole = self.all == self.bytes.len() as u64;
-        let text = if whole { String::from_utf8_lossy(&self.bytes) } else { String::from_utf8_lossy(whole_characters(&self.bytes)) };
-        let length = if whole { format!("{} bytes", text.len()) } else { format!("the first {} of {} bytes", text.len(), self.all) };
+        let text = if whole {
+            String::from_utf8_lossy(&self.bytes)
+        } else {
+            String::from_utf8_lossy(whole_characters(&self.bytes))
+        };
+        let length = if whole {
+            format!("{} bytes", text.len())
+        } else {
+            format!("the first {} of {} bytes", text.len(), self.all)
+        };
         let end = if text.ends_with('\n') { "" } else { "\n" };
         format!("{name} ({length}):\n{text}{end}")
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    host,
+    files, host,
     interpreter::{self, Ended},
     kept::text,
     place::{WORKSPACE, in_workspace},
@@ -34,12 +34,18 @@ palisade_sdk::tool! {
     /// code, then what was written to stderr and to stdout, each with its length.
     #[tool(needs = ["fs.read", "fs.write", "exec"], read_only = false, idempotent = false)]
     pub fn bash(input: Input) -> Result<String, Failure> {
-        let begin = Path::new(WORKSPACE).join(host::directory());
+        let last = host::directory();
+        let asked = Path::new(WORKSPACE).join(&last);
+        let is_there = files::look(&asked).is_ok_and(|there| !there.file_type.is_file());
+        let begin = if is_there { asked.as_path() } else { Path::new(WORKSPACE) };
         let time = input.timeout.map(|seconds| Duration::from_secs(u64::from(seconds.max(1))));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.map_err(|error| Failure::Failed(format!("the shell cannot start: {error}")))?;
-        let Ended { code, stdout, mut stderr, directory } = runtime.block_on(interpreter::run(&input.command, &begin, time));
-        if let Some(Err(reason)) = in_workspace(&directory).filter(|_| directory != begin).map(host::enter) {
+        let Ended { code, stdout, mut stderr, directory } = runtime.block_on(interpreter::run(&input.command, begin, time));
+        if !is_there {
+            stderr.push(format!("bash: {} is gone; this call began in {WORKSPACE}\n", asked.display()).as_bytes());
+        }
+        if let Some(Err(reason)) = in_workspace(&directory).filter(|directory| *directory != last).map(host::enter) {
             stderr.push(format!("bash: the next call begins where this one did: {reason}\n").as_bytes());
         }
         Ok(text(code, &stderr, &stdout))

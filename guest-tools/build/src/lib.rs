@@ -17,7 +17,7 @@ use std::{
 
 use palisade_sandbox::{Artifact, Compiled, Description, Engine, Settings, precompile};
 
-/// Guests to build: the libraries of some packages, or the examples of one.
+/// Guests to build: the libraries of some packages, of one that stands alone, or the examples of one.
 pub enum Guests<'a> {
     /// One component per package; it is named after the package without the given prefix, with `_` for `-`.
     Packages {
@@ -25,6 +25,13 @@ pub enum Guests<'a> {
         prefix: &'a str,
         /// The rest of their names.
         names: &'a [&'a str],
+    },
+    /// One package that is a workspace of its own, in a folder of the same name below `guest-tools`.
+    Alone {
+        /// What the package's name begins with.
+        prefix: &'a str,
+        /// The rest of its name.
+        name: &'a str,
     },
     /// One component per example of a package.
     Examples {
@@ -67,6 +74,7 @@ pub fn build(workspace: &Path, guests: &Guests<'_>) -> Result<Vec<Built>, String
         Guests::Packages { prefix, names } => {
             cargo.arg("--lib").args(names.iter().flat_map(|name| ["-p".to_owned(), format!("{prefix}{name}")]));
         }
+        Guests::Alone { name, .. } => drop(cargo.arg("--lib").current_dir(workspace.join("guest-tools").join(name))),
         Guests::Examples { package, .. } => drop(cargo.args(["--examples", "-p", package])),
     }
     let output = cargo.output().map_err(|error| format!("cargo cannot be run to build the guests: {error}"))?;
@@ -75,11 +83,12 @@ pub fn build(workspace: &Path, guests: &Guests<'_>) -> Result<Vec<Built>, String
     }
     let out = folder.join(TARGET).join(PROFILE);
     let built = |name: &str, wasm: PathBuf| Built { name: name.to_owned(), wasm };
+    let library = |prefix: &str, name: &str| {
+        built(&name.replace('-', "_"), out.join(format!("{prefix}{name}.wasm").replace('-', "_")))
+    };
     Ok(match guests {
-        Guests::Packages { prefix, names } => names
-            .iter()
-            .map(|name| built(&name.replace('-', "_"), out.join(format!("{prefix}{name}.wasm").replace('-', "_"))))
-            .collect(),
+        Guests::Packages { prefix, names } => names.iter().map(|name| library(prefix, name)).collect(),
+        Guests::Alone { prefix, name } => vec![library(prefix, name)],
         Guests::Examples { names, .. } => {
             names.iter().map(|name| built(name, out.join("examples").join(format!("{name}.wasm")))).collect()
         }

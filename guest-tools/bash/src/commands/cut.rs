@@ -49,7 +49,12 @@ impl Command for Cut {
         };
         let list = given.value(kind).unwrap_or_default();
         let Some(ranges) = ranges(list) else {
-            return refuse(&context, &format!("invalid {} value '{list}'", if kind == 'f' { "field" } else { "byte/character position" }), 1).await;
+            return refuse(
+                &context,
+                &format!("invalid {} value '{list}'", if kind == 'f' { "field" } else { "byte/character position" }),
+                1,
+            )
+            .await;
         };
         let delimiter = match given.value('d').map(str::as_bytes) {
             None => b'\t',

@@ -75,11 +75,14 @@ impl Command for Head {
 /// `-5` means `-n 5`.
 pub(super) fn modern(arguments: &[String]) -> Vec<String> {
     let old = |argument: &String| {
-        let digits = argument.strip_prefix('-').filter(|digits| digits.starts_with(|first: char| first.is_ascii_digit()));
+        let digits =
+            argument.strip_prefix('-').filter(|digits| digits.starts_with(|first: char| first.is_ascii_digit()));
         digits.filter(|digits| digits.chars().all(|digit| digit.is_ascii_digit())).map(|digits| format!("-n{digits}"))
     };
     match arguments.split_first() {
-        Some((first, rest)) => old(first).or_else(|| Some(first.clone())).into_iter().chain(rest.iter().cloned()).collect(),
+        Some((first, rest)) => {
+            old(first).or_else(|| Some(first.clone())).into_iter().chain(rest.iter().cloned()).collect()
+        }
         None => Vec::new(),
     }
 }

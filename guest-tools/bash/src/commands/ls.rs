@@ -142,7 +142,8 @@ impl Shown<'_> {
         if all {
             for name in [".", ".."] {
                 let path = absolute(path, name);
-                let metadata = self.context.fs.stat(&path).await.or_else(|_| files::look(path.as_path()).map_err(Error::Io))?;
+                let metadata =
+                    self.context.fs.stat(&path).await.or_else(|_| files::look(path.as_path()).map_err(Error::Io))?;
                 entries.push(self.entry(name.to_owned(), path, metadata).await);
             }
         }
@@ -155,7 +156,9 @@ impl Shown<'_> {
         if !self.given.has('R') {
             return Ok(Vec::new());
         }
-        let inner = entries.into_iter().filter(|entry| entry.metadata.file_type.is_dir() && ![".", ".."].contains(&entry.name.as_str()));
+        let inner = entries
+            .into_iter()
+            .filter(|entry| entry.metadata.file_type.is_dir() && ![".", ".."].contains(&entry.name.as_str()));
         Ok(inner.map(|entry| (format!("{}/{}", name.trim_end_matches('/'), entry.name), entry.path)).collect())
     }
 
@@ -179,7 +182,8 @@ impl Shown<'_> {
         let by_name = |a: &Entry, b: &Entry| a.name.cmp(&b.name);
         let newest = |a: &Entry, b: &Entry| b.metadata.modified.cmp(&a.metadata.modified).then_with(|| by_name(a, b));
         let largest = |a: &Entry, b: &Entry| b.metadata.size.cmp(&a.metadata.size).then_with(|| by_name(a, b));
-        let ending = |entry: &Entry| entry.name.rsplit_once('.').map(|(_, ending)| ending.to_owned()).unwrap_or_default();
+        let ending =
+            |entry: &Entry| entry.name.rsplit_once('.').map(|(_, ending)| ending.to_owned()).unwrap_or_default();
         match self.given.last_of("ftSUvX") {
             Some('f' | 'U') => return,
             Some('t') => entries.sort_by(newest),

@@ -43,7 +43,9 @@ impl Command for Mv {
         let mut sources = given.operands.clone();
         let target = match given.value('t').map(str::to_owned).or_else(|| sources.pop()) {
             Some(target) if !sources.is_empty() => target,
-            Some(only) => return refuse(&context, &format!("missing destination file operand after '{only}'"), 1).await,
+            Some(only) => {
+                return refuse(&context, &format!("missing destination file operand after '{only}'"), 1).await;
+            }
             None => return refuse(&context, "missing file operand", 1).await,
         };
         let into = !given.has('T') && is_directory(&context, &target);

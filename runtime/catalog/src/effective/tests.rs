@@ -21,12 +21,13 @@ fn decide(effective: &Effective, tool: &str, input: serde_json::Value) -> Decisi
 }
 
 const READING: [&str; 6] = ["glob", "grep", "ls", "read", "think", "tree"];
+const WITH_SHELL: [&str; 7] = ["bash", "glob", "grep", "ls", "read", "think", "tree"];
 
 /// P1, P2, F6, F7, F12, R3
 #[test]
 fn explore_searches_reads_and_looks_at_files_with_a_few_commands() {
     let explore = built_in("explore");
-    assert_eq!(tools(&explore), READING);
+    assert_eq!(tools(&explore), WITH_SHELL);
     assert_eq!((explore.budget.steps, explore.agent.native, explore.agent.hidden), (20, true, false));
     assert!(explore.agent.prompt.is_some() && !explore.agent.scope.permissions.deny.is_empty());
     for command in ["ls -la", "cat a", "head a", "tail a", "find . -name x", "wc -l a", "cat a | wc -l"] {
@@ -41,7 +42,7 @@ fn explore_searches_reads_and_looks_at_files_with_a_few_commands() {
 #[test]
 fn general_reads_and_writes() {
     let general = built_in("general");
-    assert_eq!(tools(&general), ["edit", "glob", "grep", "ls", "read", "think", "tree", "write", "skill"]);
+    assert_eq!(tools(&general), ["bash", "edit", "glob", "grep", "ls", "read", "think", "tree", "write", "skill"]);
     assert_eq!((general.budget.steps, &general.agent.prompt), (50, &None));
     assert_eq!(general.grants.files, FilesGrant::workspace(Access::ReadWrite));
     assert_eq!(decide(&general, "bash", json!({ "command": "cargo test" })), Decision::Allow);
@@ -62,7 +63,7 @@ fn plan_reads_and_has_no_shell() {
 fn verification_and_review_run_commands_and_do_not_write() {
     for (name, steps) in [("verification", 30), ("review", 25)] {
         let agent = built_in(name);
-        assert_eq!(tools(&agent), READING, "{name}");
+        assert_eq!(tools(&agent), WITH_SHELL, "{name}");
         assert_eq!((agent.budget.steps, agent.agent.prompt.is_some()), (steps, true));
         assert_eq!(decide(&agent, "bash", json!({ "command": "cargo test" })), Decision::Allow);
         assert_eq!(decide(&agent, "write", json!({ "path": "a" })), Decision::Deny);

@@ -26,14 +26,21 @@ pub(super) fn mark(entry: &Entry, classify: Option<bool>) -> &'static str {
         (_, Some(false)) => "",
         (FileType::Symlink, Some(true)) => "@",
         (FileType::Fifo, Some(true)) => "|",
-        (FileType::File, Some(true)) => if entry.metadata.mode & 0o111 != 0 { "*" } else { "" },
+        (FileType::File, Some(true)) => {
+            if entry.metadata.mode & 0o111 != 0 {
+                "*"
+            } else {
+                ""
+            }
+        }
     }
 }
 
 /// Rows with all that is known.
 pub(super) fn long(entries: &[Entry], with_total: bool, classify: Option<bool>, given: &Given) -> String {
     let now = seconds(SystemTime::now());
-    let size = |entry: &Entry| if given.has('h') { human(entry.metadata.size) } else { entry.metadata.size.to_string() };
+    let size =
+        |entry: &Entry| if given.has('h') { human(entry.metadata.size) } else { entry.metadata.size.to_string() };
     let width = entries.iter().map(|entry| size(entry).len()).max().unwrap_or(0);
     let blocks: u64 = entries.iter().map(|entry| entry.metadata.size.div_ceil(4096) * 4).sum();
     let blocks = if given.has('h') { human(blocks << 10) } else { blocks.to_string() };
@@ -78,7 +85,11 @@ fn human(size: u64) -> String {
         (unit, letter) = (unit << 10, next);
     }
     let tenths = (u128::from(size) * 10).div_ceil(u128::from(unit));
-    if tenths < 100 { format!("{}.{}{letter}", tenths / 10, tenths % 10) } else { format!("{}{letter}", size.div_ceil(unit)) }
+    if tenths < 100 {
+        format!("{}.{}{letter}", tenths / 10, tenths % 10)
+    } else {
+        format!("{}{letter}", size.div_ceil(unit))
+    }
 }
 
 /// A time in UTC.
