@@ -17,6 +17,7 @@ run *ARGS: _palisade
 test: _target _nextest _aimock _postgres
     cargo nextest run --workspace --no-fail-fast
     cargo test --workspace --doc --quiet
+    cargo test --quiet --locked --manifest-path guest-tools/bash/Cargo.toml --target-dir target/bash
 
 # An agent with a real language model, the smallest there is, served on this machine (127 MB, fetched once)
 test-llm: _target _nextest _llm
@@ -30,9 +31,12 @@ test-llm: _target _nextest _llm
 # Formatting, lints, documentation, dependencies, spelling
 check: _target _checkers
     cargo fmt --all --check
+    cargo fmt --check --manifest-path guest-tools/bash/Cargo.toml
     cargo clippy --workspace --all-targets --quiet -- -D warnings
+    cargo clippy --locked --manifest-path guest-tools/bash/Cargo.toml --target-dir target/bash --target wasm32-wasip2 --quiet -- -D warnings
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
     cargo deny --log-level error check bans licenses sources
+    cargo deny --log-level error --config deny.toml --manifest-path guest-tools/bash/Cargo.toml --target wasm32-wasip2 check bans licenses sources
     @if cargo deny --log-level off fetch db >/dev/null 2>&1; then cargo deny --log-level error check advisories; else echo "NOT CHECKED: the advisory database cannot be reached from here" >&2; fi
     typos
 

@@ -276,6 +276,15 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     sdk::set_executable(known, mode & 0o100 != 0).map_err(said)
 }
 
+/// Lets a copy be run if what it was copied from can be.
+pub(crate) fn keep_mode(from: &Path, to: &Path) -> io::Result<()> {
+    let (Some(from), Some(to)) = (known(from), known(to)) else { return Ok(()) };
+    match sdk::stat(from) {
+        Ok(there) if there.executable => sdk::set_executable(to, true).map_err(said),
+        _ => Ok(()),
+    }
+}
+
 /// A real path as the host's own interface for files knows it.
 fn known(real: &Path) -> Option<&str> {
     real.strip_prefix(".").unwrap_or(real).to_str()

@@ -5,11 +5,17 @@
 //! script. Nothing here decides what may be done: every file is opened through the preopens.
 //!
 //! Only the component is ever run, so the interpreter is built for WebAssembly alone.
+#![cfg_attr(
+    target_family = "wasm",
+    expect(clippy::disallowed_methods, reason = "on WebAssembly `std::fs` is the preopens and nothing else")
+)]
 
 pub mod kept;
 #[cfg(any(target_family = "wasm", test))]
 mod place;
 
+#[cfg(any(target_family = "wasm", test))]
+mod civil;
 #[cfg(target_family = "wasm")]
 mod commands;
 #[cfg(target_family = "wasm")]

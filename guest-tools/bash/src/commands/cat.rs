@@ -60,7 +60,7 @@ impl Command for Cat {
         let mut code = 0;
         let mut output = Output::new(&context);
         for operand in operands(&given.operands) {
-            let mut input = match Input::open(&context, &operand) {
+            let mut input = match Input::open(&context, &operand).await {
                 Ok(input) => input,
                 Err(error) => {
                     output.flush().await?;
@@ -100,7 +100,13 @@ impl Shown {
             self.count += 1;
             text.extend_from_slice(format!("{:6}\t", self.count).as_bytes());
         }
+        // A line that ends as on Windows shows it, where ends are shown.
+        let (body, returns) = match body.strip_suffix(b"\r") {
+            Some(rest) if self.ends && has_end && !self.controls => (rest, true),
+            _ => (body, false),
+        };
         body.iter().for_each(|byte| self.byte(*byte, text));
+        text.extend_from_slice(if returns { b"^M" } else { b"" });
         if has_end {
             text.extend_from_slice(if self.ends { b"$\n" } else { b"\n" });
         }

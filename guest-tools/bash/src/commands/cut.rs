@@ -74,7 +74,7 @@ impl Command for Cut {
         let mut output = Output::new(&context);
         let mut code = 0;
         for operand in operands(&given.operands) {
-            let input = match Input::open(&context, &operand) {
+            let input = match Input::open(&context, &operand).await {
                 Ok(input) => input,
                 Err(error) => {
                     output.flush().await?;
@@ -110,7 +110,7 @@ impl Plan {
                 let joint = self.joint.as_deref().unwrap_or(std::slice::from_ref(&self.delimiter));
                 self.join(body.split(|byte| *byte == self.delimiter), joint, text);
             }
-            'c' => self.join(characters(body), self.joint.as_deref().unwrap_or_default(), text),
+            // GNU's characters are bytes, too.
             _ => self.join(body.chunks(1), self.joint.as_deref().unwrap_or_default(), text),
         }
         text.push(self.end);
@@ -137,24 +137,6 @@ impl Plan {
     fn begins(&self, number: usize) -> bool {
         !self.complement && self.ranges.iter().any(|(from, _)| *from == number)
     }
-}
-
-/// The characters of a line; bytes that are none stand for themselves.
-fn characters(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (first, _) = rest.split_first()?;
-        let length = match first {
-            0xC0..=0xDF => 2,
-            0xE0..=0xEF => 3,
-            0xF0.. => 4,
-            _ => 1,
-        };
-        let whole = rest.get(..length).is_some_and(|bytes| std::str::from_utf8(bytes).is_ok());
-        let (character, after) = rest.split_at(if whole { length } else { 1 });
-        rest = after;
-        Some(character)
-    })
 }
 
 /// A list such as `1,3-5,7-`, in order, with what touches put together.

@@ -51,7 +51,7 @@ impl Command for Head {
         let mut output = Output::new(&context);
         let (mut code, mut first) = (0, true);
         for operand in &operands {
-            let input = match Input::open(&context, operand) {
+            let input = match Input::open(&context, operand).await {
                 Ok(input) => input,
                 Err(error) => {
                     output.flush().await?;

@@ -20,11 +20,19 @@ pub(super) enum Input {
 
 impl Input {
     /// Opens an operand; `-` is what is piped in. The error is the reason in the usual words.
-    pub(super) fn open(context: &CommandContext<'_>, operand: &str) -> io::Result<Self> {
+    pub(super) async fn open(context: &CommandContext<'_>, operand: &str) -> io::Result<Self> {
         if matches!(operand, "-" | "/dev/stdin" | "/dev/fd/0") {
             return Ok(Self::Piped(context.stdin.clone()));
         }
-        Ok(Self::File(files::open(&absolute(context.cwd, operand))?, Vec::new()))
+        let path = absolute(context.cwd, operand);
+        match files::open(&path) {
+            Ok(file) => Ok(Self::File(file, Vec::new())),
+            // The interpreter has files of its own: what another command prints, as `<(…)`.
+            Err(error) => match context.fs.read_file(&path).await {
+                Ok(bytes) => Ok(Self::File(Box::new(io::Cursor::new(bytes)), Vec::new())),
+                Err(_) => Err(error),
+            },
+        }
     }
 
     /// The next piece, or `None` at the end.

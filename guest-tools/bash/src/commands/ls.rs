@@ -46,6 +46,8 @@ struct Entry {
     metadata: Metadata,
     /// What a link says.
     target: Option<String>,
+    /// A directory, or a link to one.
+    leads_in: bool,
 }
 
 #[async_trait]
@@ -164,6 +166,10 @@ impl Shown<'_> {
 
     async fn entry(&self, name: String, path: PathBuf, mut metadata: Metadata) -> Entry {
         let mut target = None;
+        let mut leads_in = metadata.file_type.is_dir();
+        if self.given.has('z') && metadata.file_type.is_symlink() {
+            leads_in = self.context.fs.stat(&path).await.is_ok_and(|there| there.file_type.is_dir());
+        }
         if metadata.file_type == FileType::Symlink {
             if self.given.has('L') {
                 metadata = self.context.fs.stat(&path).await.unwrap_or(metadata);
@@ -171,7 +177,7 @@ impl Shown<'_> {
                 target = self.context.fs.read_link(&path).await.ok().map(|link| link.display().to_string());
             }
         }
-        Entry { name, path, metadata, target }
+        Entry { name, path, metadata, target, leads_in }
     }
 
     fn is_long(&self) -> bool {
@@ -196,7 +202,7 @@ impl Shown<'_> {
             entries.reverse();
         }
         if self.given.has('z') {
-            entries.sort_by_key(|entry| !entry.metadata.file_type.is_dir());
+            entries.sort_by_key(|entry| !entry.leads_in);
         }
     }
 

@@ -66,7 +66,7 @@ impl Command for Uniq {
             end: if given.has('z') { 0 } else { b'\n' },
         };
         let from = given.operands.first().map_or("-", String::as_str);
-        let input = match Input::open(&context, from) {
+        let input = match Input::open(&context, from).await {
             Ok(input) => input,
             Err(error) => return refuse(&context, &format!("{from}: {error}"), 1).await,
         };

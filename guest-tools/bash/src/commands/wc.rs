@@ -56,7 +56,7 @@ impl Command for Wc {
         let mut output = Output::new(&context);
         let (mut total, mut code) = (Counts::default(), 0);
         for operand in &operands {
-            let mut input = match Input::open(&context, operand) {
+            let mut input = match Input::open(&context, operand).await {
                 Ok(input) => input,
                 Err(error) => {
                     output.flush().await?;

@@ -1,13 +1,13 @@
 //! How `ls` writes one entry.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use bashkit::FileType;
 
 use super::{Entry, Given};
+use crate::civil::{self, Moment, moment, seconds};
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-const DAY: i64 = 24 * 60 * 60;
 /// What is older than half a year is shown with its year in place of the time.
 const RECENT: i64 = 31_556_952 / 2;
 /// Who everything belongs to; the host does not tell.
@@ -48,7 +48,7 @@ pub(super) fn long(entries: &[Entry], with_total: bool, classify: Option<bool>, 
     for entry in entries {
         let owner = if given.has('g') { String::new() } else { format!(" {OWNER}") };
         let group = if given.has('o') || given.has('G') { String::new() } else { format!(" {OWNER}") };
-        let when = date(seconds(entry.metadata.modified), now, given.value('y'));
+        let when = date(entry.metadata.modified, now, given.value('y'));
         let target = entry.target.as_ref().map(|target| format!(" -> {target}")).unwrap_or_default();
         let name = format!("{}{}", entry.name, if target.is_empty() { mark(entry, classify) } else { "" });
         text += &format!("{} 1{owner}{group} {:>width$} {when} {name}{target}\n", mode(entry), size(entry));
@@ -66,10 +66,6 @@ fn mode(entry: &Entry) -> String {
     let bit = |shift: u32, letter: char| if entry.metadata.mode >> shift & 1 == 1 { letter } else { '-' };
     let bits = (0..9).rev().map(|shift| bit(shift, ['x', 'w', 'r'][shift as usize % 3]));
     std::iter::once(kind).chain(bits).collect()
-}
-
-fn seconds(time: SystemTime) -> i64 {
-    time.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
 
 /// A size in the largest unit that leaves a number of at most three digits, rounded up.
@@ -93,33 +89,19 @@ fn human(size: u64) -> String {
 }
 
 /// A time in UTC.
-fn date(time: i64, now: i64, style: Option<&str>) -> String {
-    let (year, month, day) = civil(time.div_euclid(DAY));
-    let (hour, minute, second) = (time.rem_euclid(DAY) / 3600, time.rem_euclid(3600) / 60, time.rem_euclid(60));
+fn date(time: SystemTime, now: i64, style: Option<&str>) -> String {
+    let Moment { year, month, day, hour, minute, .. } = moment(seconds(time));
     match style {
         Some("long-iso") => format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}"),
-        Some("full-iso") => format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.000000000 +0000"),
+        Some("full-iso") => civil::long(time),
         _ => {
             let name = MONTHS.get(usize::try_from(month - 1).unwrap_or(0)).copied().unwrap_or("?");
-            if time <= now && now - time < RECENT {
+            let age = now - seconds(time);
+            if (0..RECENT).contains(&age) {
                 format!("{name} {day:2} {hour:02}:{minute:02}")
             } else {
                 format!("{name} {day:2}  {year}")
             }
         }
     }
-}
-
-/// Year, month and day of a day since 1970.
-fn civil(day: i64) -> (i64, i64, i64) {
-    // Years that begin in March have their odd day at the end.
-    let shifted = day + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let in_era = shifted.rem_euclid(146_097);
-    let year = (in_era - in_era / 1460 + in_era / 36_524 - in_era / 146_096) / 365;
-    let in_year = in_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * in_year + 2) / 153;
-    let day = in_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year + era * 400 + i64::from(month <= 2), month, day)
 }
