@@ -4,15 +4,16 @@
 mod cat;
 mod cp;
 mod cut;
+mod destinations;
 mod diff;
+mod ends;
 mod granted;
-mod head;
 mod input;
+mod inputs;
 mod ls;
 mod mv;
 mod options;
 mod output;
-mod tail;
 mod tee;
 mod uniq;
 mod wc;
@@ -22,8 +23,8 @@ use bashkit::BashBuilder;
 /// Commands of the interpreter that are left out: for a network, a user or a machine that is not there,
 /// and those that no other shell has.
 pub(crate) const LEFT_OUT: [&str; 25] = [
-    "assert", "busybox", "csv", "curl", "df", "dotenv", "free", "glob", "http", "json", "log", "man", "openssl", "pgrep",
-    "pkill", "ps", "retry", "semver", "sudo", "template", "uptime", "users", "verify", "wget", "who",
+    "assert", "busybox", "csv", "curl", "df", "dotenv", "free", "glob", "http", "json", "log", "man", "openssl",
+    "pgrep", "pkill", "ps", "retry", "semver", "sudo", "template", "uptime", "users", "verify", "wget", "who",
 ];
 
 /// Adds them, and those that the agent was granted.
@@ -33,10 +34,10 @@ pub(crate) fn add(builder: BashBuilder) -> BashBuilder {
         .command("cp", cp::Cp)
         .command("cut", cut::Cut)
         .command("diff", diff::Diff)
-        .command("head", head::Head)
+        .command("head", ends::Ends::Head)
         .command("ls", ls::Ls)
         .command("mv", mv::Mv)
-        .command("tail", tail::Tail)
+        .command("tail", ends::Ends::Tail)
         .command("tee", tee::Tee)
         .command("uniq", uniq::Uniq)
         .command("wc", wc::Wc);

@@ -3,11 +3,7 @@
 use async_trait::async_trait;
 use bashkit::{Command, CommandContext, CommandStatus, Result};
 
-use super::{
-    input::{Input, Lines, lines, operands},
-    options::Known,
-    output::{Output, complain, refuse},
-};
+use super::{inputs::Inputs, options::Known, output::refuse};
 
 pub(super) struct Cat;
 
@@ -57,34 +53,17 @@ impl Command for Cat {
             ..Shown::default()
         };
         let plain = !any("nbsAeEtTv");
-        let mut code = 0;
-        let mut output = Output::new(&context);
-        for operand in operands(&given.operands) {
-            let mut input = match Input::open(&context, &operand).await {
-                Ok(input) => input,
-                Err(error) => {
-                    output.flush().await?;
-                    complain(&context, &format!("{operand}: {error}")).await?;
-                    code = 1;
-                    continue;
-                }
-            };
-            if plain {
-                while let Some(piece) = input.next().await? {
-                    output.put(&piece).await?;
-                }
+        let mut inputs = Inputs::new(&context, &given.operands);
+        while let Some((_, mut input)) = inputs.next().await? {
+            if !plain {
+                inputs.each_line(input, b'\n', |line, text| shown.line(line, text)).await?;
                 continue;
             }
-            let mut whole = Lines::new(input, b'\n');
-            let mut text = Vec::new();
-            while let Some(some) = whole.next_some().await? {
-                lines(some, b'\n').for_each(|line| shown.line(line, &mut text));
-                output.put(&text).await?;
-                text.clear();
+            while let Some(piece) = input.next().await? {
+                inputs.output.put(&piece).await?;
             }
         }
-        output.flush().await?;
-        Ok(CommandStatus::with_code(code))
+        inputs.finish().await
     }
 }
 

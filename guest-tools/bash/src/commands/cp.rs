@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use bashkit::{Command, CommandContext, CommandStatus, Result};
 
 use super::{
+    destinations::destinations,
     input::absolute,
     options::{Given, Known},
     output::{complain, refuse},
@@ -45,24 +46,15 @@ impl Command for Cp {
             Ok(given) => given,
             Err(words) => return refuse(&context, &words, 1).await,
         };
-        let mut sources = given.operands.clone();
-        let target = match given.value('t').map(str::to_owned).or_else(|| sources.pop()) {
-            Some(target) if !sources.is_empty() => target,
-            Some(only) => return refuse(&context, &format!("missing destination file operand after '{only}'"), 1).await,
-            None => return refuse(&context, "missing file operand", 1).await,
+        let pairs = match destinations(&context, &given) {
+            Ok(pairs) => pairs,
+            Err(words) => return refuse(&context, &words, 1).await,
         };
         let real = |operand: &str| changeable(&absolute(context.cwd, operand));
-        let is_directory = real(&target).is_ok_and(|real| fs::metadata(real).is_ok_and(|there| there.is_dir()));
-        let into = !given.has('T') && is_directory;
-        if !into && (sources.len() > 1 || given.has('t')) {
-            return refuse(&context, &format!("target '{target}': Not a directory"), 1).await;
-        }
         let mut work = Work { given, said: Vec::new(), wrong: Vec::new() };
-        for source in &sources {
-            let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or(source);
-            let to = if into { format!("{}/{name}", target.trim_end_matches('/')) } else { target.clone() };
-            match (real(source), real(&to)) {
-                (Ok(from), Ok(real_to)) => work.top((&from, source), (&real_to, &to)),
+        for (source, to) in &pairs {
+            match (real(source), real(to)) {
+                (Ok(from), Ok(real_to)) => work.top((&from, source), (&real_to, to)),
                 (Err(error), _) => work.wrong.push(format!("cannot stat '{source}': {error}")),
                 (_, Err(error)) => work.wrong.push(format!("cannot create regular file '{to}': {error}")),
             }

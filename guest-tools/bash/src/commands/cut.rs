@@ -3,11 +3,7 @@
 use async_trait::async_trait;
 use bashkit::{Command, CommandContext, CommandStatus, Result};
 
-use super::{
-    input::{Input, Lines, lines, operands},
-    options::Known,
-    output::{Output, complain, refuse},
-};
+use super::{inputs::Inputs, options::Known, output::refuse};
 
 pub(super) struct Cut;
 
@@ -71,28 +67,11 @@ impl Command for Cut {
             only_delimited: given.has('s'),
             end: if given.has('z') { 0 } else { b'\n' },
         };
-        let mut output = Output::new(&context);
-        let mut code = 0;
-        for operand in operands(&given.operands) {
-            let input = match Input::open(&context, &operand).await {
-                Ok(input) => input,
-                Err(error) => {
-                    output.flush().await?;
-                    complain(&context, &format!("{operand}: {error}")).await?;
-                    code = 1;
-                    continue;
-                }
-            };
-            let mut whole = Lines::new(input, plan.end);
-            let mut text = Vec::new();
-            while let Some(some) = whole.next_some().await? {
-                lines(some, plan.end).for_each(|line| plan.cut(line, &mut text));
-                output.put(&text).await?;
-                text.clear();
-            }
+        let mut inputs = Inputs::new(&context, &given.operands);
+        while let Some((_, input)) = inputs.next().await? {
+            inputs.each_line(input, plan.end, |line, text| plan.cut(line, text)).await?;
         }
-        output.flush().await?;
-        Ok(CommandStatus::with_code(code))
+        inputs.finish().await
     }
 }
 

@@ -124,7 +124,9 @@ impl Work<'_> {
                     let pairs = self.pairs(&left, &right).await?;
                     waiting.extend(pairs.into_iter().rev());
                 }
-                (is_left, is_right) if is_inner && is_left != is_right && left.metadata.is_some() && right.metadata.is_some() => {
+                (is_left, is_right)
+                    if is_inner && is_left != is_right && left.metadata.is_some() && right.metadata.is_some() =>
+                {
                     let kind = |directory: bool| if directory { "a directory" } else { "a regular file" };
                     let (a, b) = (kind(is_left), kind(is_right));
                     self.say(&format!("File {} is {a} while file {} is {b}\n", left.name, right.name)).await?;
@@ -256,7 +258,10 @@ impl Work<'_> {
 
     /// A file's name and when it was changed.
     fn title(&self, side: &Side) -> String {
-        let when = side.metadata.as_ref().map_or_else(|| civil::long(std::time::UNIX_EPOCH), |metadata| civil::long(metadata.modified));
+        let when = side
+            .metadata
+            .as_ref()
+            .map_or_else(|| civil::long(std::time::UNIX_EPOCH), |metadata| civil::long(metadata.modified));
         format!("{}\t{when}", side.name)
     }
 

@@ -2,7 +2,10 @@
 
 mod row;
 
-use std::{cmp::Ordering, path::PathBuf};
+use std::{
+    cmp::Ordering,
+    path::{Path, PathBuf},
+};
 
 use async_trait::async_trait;
 use bashkit::{Command, CommandContext, CommandStatus, Error, FileType, Metadata, Result};
@@ -121,7 +124,7 @@ impl Shown<'_> {
     }
 
     /// Shows what is in a directory, and says which directories are in it if those are wanted too.
-    async fn directory(&mut self, name: &str, path: &PathBuf, titled: bool) -> Result<Vec<(String, PathBuf)>> {
+    async fn directory(&mut self, name: &str, path: &Path, titled: bool) -> Result<Vec<(String, PathBuf)>> {
         let all = self.given.has('a') || self.given.has('f');
         let hidden = all || self.given.has('A');
         let listed = match files::list(path) {

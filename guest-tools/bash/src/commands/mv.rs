@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use bashkit::{Command, CommandContext, CommandStatus, Result};
 
 use super::{
+    destinations::destinations,
     input::absolute,
     options::Known,
     output::{complain, refuse},
@@ -40,23 +41,13 @@ impl Command for Mv {
             Ok(given) => given,
             Err(words) => return refuse(&context, &words, 1).await,
         };
-        let mut sources = given.operands.clone();
-        let target = match given.value('t').map(str::to_owned).or_else(|| sources.pop()) {
-            Some(target) if !sources.is_empty() => target,
-            Some(only) => {
-                return refuse(&context, &format!("missing destination file operand after '{only}'"), 1).await;
-            }
-            None => return refuse(&context, "missing file operand", 1).await,
+        let pairs = match destinations(&context, &given) {
+            Ok(pairs) => pairs,
+            Err(words) => return refuse(&context, &words, 1).await,
         };
-        let into = !given.has('T') && is_directory(&context, &target);
-        if !into && (sources.len() > 1 || given.has('t')) {
-            return refuse(&context, &format!("target '{target}': Not a directory"), 1).await;
-        }
         let mut code = 0;
-        for source in &sources {
-            let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or(source);
-            let to = if into { format!("{}/{name}", target.trim_end_matches('/')) } else { target.clone() };
-            match rename(&context, source, &to, given.last_of("fin") == Some('n'), given.has('u')) {
+        for (source, to) in &pairs {
+            match rename(&context, source, to, given.last_of("fin") == Some('n'), given.has('u')) {
                 Ok(true) if given.has('v') => {
                     context.stdout.write_all(format!("renamed '{source}' -> '{to}'\n").as_bytes()).await?;
                 }
@@ -69,10 +60,6 @@ impl Command for Mv {
         }
         Ok(CommandStatus::with_code(code))
     }
-}
-
-fn is_directory(context: &CommandContext<'_>, operand: &str) -> bool {
-    changeable(&absolute(context.cwd, operand)).is_ok_and(|real| fs::metadata(real).is_ok_and(|there| there.is_dir()))
 }
 
 /// Moves one file or directory. It is not moved if what is there should be kept, or is newer.

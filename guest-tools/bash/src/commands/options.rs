@@ -50,8 +50,8 @@ impl Known {
                 };
                 given.options.push((option, value));
             } else if argument.len() > 1 && argument.starts_with('-') {
-                let mut letters = argument[1..].char_indices();
-                while let Some((at, option)) = letters.next() {
+                let letters = argument[1..].char_indices();
+                for (at, option) in letters {
                     if !self.short.contains(option) || option == ':' {
                         return Err(format!("invalid option -- '{option}'"));
                     }

@@ -139,7 +139,7 @@ fn width(context: &CommandContext<'_>, operands: &[String], columns: usize) -> u
         .map(|operand| match Place::of(&absolute(context.cwd, operand)) {
             Place::Real(real) if operand != "-" => {
                 // What is not there has no size and no row.
-                Some(fs::metadata(real).map_or(Some(0), |there| there.is_file().then(|| there.len()))?)
+                Some(fs::metadata(real).map_or(Some(0), |there| there.is_file().then_some(there.len()))?)
             }
             _ => None,
         })
