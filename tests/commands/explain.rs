@@ -67,11 +67,12 @@ fn the_json_is_what_the_schema_in_the_docs_says() {
 #[test]
 fn explore_and_plan_read_and_nothing_else() {
     let world = World::new();
-    for agent in ["explore", "plan"] {
+    for (agent, shell) in [("explore", Some("bash")), ("plan", None)] {
         let explanation = explain(&world, &[agent]);
         assert_eq!(explanation["source"], "builtin");
         assert_eq!(explanation["grants"]["files"], json!([{ "path": ".", "access": "read" }]));
-        assert_eq!(names(&explanation["tools"]), ["glob", "grep", "ls", "read", "think", "tree"]);
+        let tools: Vec<&str> = shell.into_iter().chain(["glob", "grep", "ls", "read", "think", "tree"]).collect();
+        assert_eq!(names(&explanation["tools"]), tools);
         assert!(names(&explanation["excluded"]).contains(&"write"));
     }
 }
@@ -88,9 +89,10 @@ fn a_definition_in_a_folder_is_explained_without_a_model_or_a_network() {
     let explanation = explain(&world, &["code-reviewer", "--agents-dir", "agents"]);
     assert_eq!(explanation["source"], "configured");
     assert_eq!(explanation["model"], "anthropic:sonnet");
-    assert_eq!(names(&explanation["tools"]), ["glob", "grep", "read"]);
+    assert_eq!(names(&explanation["tools"]), ["bash", "glob", "grep", "read"]);
     assert_eq!(explanation["budget"]["time"], 600);
-    assert_eq!(explanation["grants"]["files"], json!([{ "path": ".", "access": "read" }]));
+    // Nobody who asks for a shell without saying more asks for one that writes nothing.
+    assert_eq!(explanation["grants"]["files"], json!([{ "path": ".", "access": "read-write" }]));
     assert_eq!(explanation["base_key"], "agent-code-reviewer");
 }
 

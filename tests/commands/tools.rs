@@ -13,7 +13,7 @@ fn call(world: &World, tool: &str, agent: &str, input: &Value) -> Ended {
 fn every_core_tool_is_listed_with_what_it_needs() {
     let list = World::empty().palisade(&["tools", "list", "--json"]).with_code(0).json();
     let names: Vec<&str> = list.as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names, ["edit", "exec", "glob", "grep", "ls", "read", "think", "tree", "web_fetch", "write"]);
+    assert_eq!(names, ["bash", "edit", "exec", "glob", "grep", "ls", "read", "think", "tree", "web_fetch", "write"]);
     for tool in list.as_array().unwrap() {
         let writes = tool["capabilities"].as_array().unwrap().contains(&json!("fs.write"));
         assert_eq!(tool["read_only"], json!(!writes), "{tool}");
@@ -34,7 +34,7 @@ fn a_tool_is_shown_with_its_input_and_imports() {
     assert!(shown["code_bytes"].as_u64().unwrap() > 0);
     let ended = world.palisade(&["tools", "show", "raed"]).with_code(1);
     assert!(
-        ended.stderr.contains("there are edit, exec, glob, grep, ls, read, think, tree, web_fetch, write"),
+        ended.stderr.contains("there are bash, edit, exec, glob, grep, ls, read, think, tree, web_fetch, write"),
         "{}",
         ended.stderr
     );
@@ -86,7 +86,7 @@ fn a_tool_out_of_scope_is_not_called() {
     let ended = call(&world, "write", "explore", &json!({ "path": "new.txt", "content": "x" })).with_code(1);
     assert_eq!(
         ended.stderr,
-        "error: the tool `write` is not in the scope of `explore`; in it are glob, grep, ls, read, think, tree\n"
+        "error: the tool `write` is not in the scope of `explore`; in it are bash, glob, grep, ls, read, think, tree\n"
     );
     assert_eq!(world.read("new.txt"), None);
 }

@@ -197,10 +197,11 @@ fn names_only_public_addresses(agent: &Agent) -> bool {
 }
 
 /// The grants of a definition that names none: the workspace, read-only unless one of its tools
-/// writes; the hosts that its rules name; other agents if a tool asks them; native programs, as far as they
+/// writes (a shell does, unless the definition denies what else would); the hosts that its rules name; other agents if a tool asks them; native programs, as far as they
 /// are allowed, if a tool runs them; nothing else, because nothing else was asked for.
 fn derived(agent: &Agent, tools: &[&Candidate]) -> Grants {
-    let writes = tools.iter().any(|tool| needs(tool).contains(&Capability::FsWrite));
+    let is_held_back = |tool: &Candidate| RUNNING.contains(&tool.canonical()) && denies_writing(agent);
+    let writes = tools.iter().any(|tool| needs(tool).contains(&Capability::FsWrite) && !is_held_back(tool));
     let access = if writes { Access::ReadWrite } else { Access::Read };
     let asks = tools.iter().any(|tool| needs(tool).contains(&Capability::Agents));
     let agents = NamesGrant::from_iter(asks.then(|| "*".parse().ok()).flatten());
@@ -234,6 +235,16 @@ fn missing(tool: &Candidate, grants: &Grants) -> Option<Capability> {
 
 /// The tool that is nothing without native programs.
 const EXEC: &str = "exec";
+
+/// The tools that do what a script or a program says.
+const RUNNING: [&str; 2] = ["bash", EXEC];
+
+/// Whether a definition denies the tools that write: what it runs should not write either.
+fn denies_writing(agent: &Agent) -> bool {
+    let denied = || agent.scope.disallowed.iter().chain(&agent.scope.permissions.deny);
+    let is_denied = |tool: &str| denied().any(|rule| rule.matches_tool(tool) && rule.covers_all_arguments());
+    ["write", "edit"].into_iter().all(is_denied)
+}
 
 fn not_granted(capability: Capability) -> String {
     let remedy = match capability {
@@ -290,7 +301,7 @@ fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants
     if !grants.files.writes() {
         let writers = tools
             .iter()
-            .filter(|tool| needs(tool).contains(&Capability::FsWrite) && !["bash", EXEC].contains(&tool.canonical()));
+            .filter(|tool| needs(tool).contains(&Capability::FsWrite) && !RUNNING.contains(&tool.canonical()));
         warnings
             .extend(writers.map(|tool| format!("`{}` is in scope, but no folder is granted read-write", tool.name())));
     }

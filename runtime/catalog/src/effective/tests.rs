@@ -71,6 +71,26 @@ fn verification_and_review_run_commands_and_do_not_write() {
     }
 }
 
+/// X6, P8. Who denies the tools that write has a shell that writes nothing; who only leaves them out has one that does.
+#[test]
+fn a_shell_writes_unless_the_definition_denies_writing() {
+    let registry = Registry::built_in();
+    let access = |tools: &[&str], denied: &[&str]| {
+        let rules =
+            |names: &[&str]| names.iter().map(|name| palisade_grants::Rule::parse(name).unwrap()).collect::<Vec<_>>();
+        let mut agent = Agent::new("a", "b");
+        agent.scope.tools = Some(rules(tools));
+        agent.scope.disallowed = rules(denied);
+        effective(&agent, &available(&registry), &registry).grants.files
+    };
+    let (read, write) = (FilesGrant::workspace(Access::Read), FilesGrant::workspace(Access::ReadWrite));
+    assert_eq!(access(&["read", "bash"], &[]), write);
+    assert_eq!(access(&["read", "bash"], &["write", "edit"]), read);
+    assert_eq!(access(&["read", "bash"], &["write", "Edit(src/**)"]), write);
+    assert_eq!(access(&["read", "write", "bash"], &["edit"]), write);
+    assert_eq!(access(&["read"], &[]), read);
+}
+
 /// X11, CF-15. What an operator does not allow is not there, whatever a definition says.
 #[test]
 fn native_programs_are_off_until_an_operator_allows_them() {
