@@ -8,38 +8,46 @@ mod destinations;
 mod diff;
 mod ends;
 mod granted;
+mod grep;
 mod input;
 mod inputs;
 mod ls;
 mod mv;
+mod nested;
 mod options;
 mod output;
+mod seq;
 mod tee;
 mod uniq;
 mod wc;
+mod yes;
 
 use bashkit::BashBuilder;
 
+pub(crate) use granted::add as add_granted;
+
 /// Commands of the interpreter that are left out: for a network, a user or a machine that is not there,
-/// and those that no other shell has.
+/// those that no other shell has, and `make`, which only looks like the program.
 pub(crate) const LEFT_OUT: [&str; 25] = [
     "assert", "busybox", "csv", "curl", "df", "dotenv", "free", "glob", "http", "json", "log", "man", "openssl",
     "pgrep", "pkill", "ps", "retry", "semver", "sudo", "template", "uptime", "users", "verify", "wget", "who",
 ];
 
-/// Adds them, and those that the agent was granted.
+/// Adds them.
 pub(crate) fn add(builder: BashBuilder) -> BashBuilder {
-    let builder = builder
+    builder
         .command("cat", cat::Cat)
         .command("cp", cp::Cp)
         .command("cut", cut::Cut)
         .command("diff", diff::Diff)
+        .command("grep", grep::Grep)
         .command("head", ends::Ends::Head)
         .command("ls", ls::Ls)
         .command("mv", mv::Mv)
+        .command("seq", seq::Seq)
         .command("tail", ends::Ends::Tail)
         .command("tee", tee::Tee)
         .command("uniq", uniq::Uniq)
-        .command("wc", wc::Wc);
-    granted::add(builder)
+        .command("wc", wc::Wc)
+        .command("yes", yes::Yes)
 }

@@ -53,14 +53,7 @@ impl FileSystem for Folders {
     }
 
     async fn remove(&self, path: &Path, recursive: bool) -> Result<()> {
-        let real = changeable(path)?;
-        let kind = fs::symlink_metadata(&real).map_err(usual)?.file_type();
-        let removed = match (kind.is_dir(), recursive) {
-            (false, _) => fs::remove_file(&real),
-            (true, false) => fs::remove_dir(&real),
-            (true, true) => remove_all(&real),
-        };
-        Ok(removed.map_err(usual)?)
+        said_plainly(remove(path, recursive))
     }
 
     /// What is there, a link as a link: the interpreter follows it itself where a command would.
@@ -85,7 +78,7 @@ impl FileSystem for Folders {
     }
 
     async fn symlink(&self, target: &Path, link: &Path) -> Result<()> {
-        Ok(links::symlink(target, &changeable(link)?).map_err(usual)?)
+        said_plainly(changeable(link).and_then(|link| links::symlink(target, &link).map_err(usual)))
     }
 
     async fn read_link(&self, path: &Path) -> Result<PathBuf> {
@@ -93,13 +86,30 @@ impl FileSystem for Folders {
     }
 
     async fn chmod(&self, path: &Path, mode: u32) -> Result<()> {
-        Ok(set_mode(path, mode)?)
+        said_plainly(set_mode(path, mode))
     }
 
     async fn set_modified_time(&self, path: &Path, time: SystemTime) -> Result<()> {
         let file = File::open(changeable(path)?).map_err(usual)?;
         Ok(file.set_modified(time).map_err(usual)?)
     }
+}
+
+/// An error that a command of the interpreter shows as it is: one of reading and writing it would call an
+/// `io error` first.
+fn said_plainly(done: io::Result<()>) -> Result<()> {
+    done.map_err(|error| bashkit::Error::CommandFailure(error.to_string()))
+}
+
+fn remove(path: &Path, recursive: bool) -> io::Result<()> {
+    let real = changeable(path)?;
+    let kind = fs::symlink_metadata(&real).map_err(usual)?.file_type();
+    let removed = match (kind.is_dir(), recursive) {
+        (false, _) => fs::remove_file(&real),
+        (true, false) => fs::remove_dir(&real),
+        (true, true) => remove_all(&real),
+    };
+    removed.map_err(usual)
 }
 
 /// Opens a file to be read, for commands that read as they go.

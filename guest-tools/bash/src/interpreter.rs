@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use bashkit::{Bash, Error, ExecutionLimits, MemoryLimits, SessionLimits};
+use bashkit::{Bash, BashBuilder, Error, ExecutionLimits, MemoryLimits, SessionLimits};
 
-use crate::{commands, files::Folders, kept::Kept, place::WORKSPACE};
+use crate::{commands, files::Folders, host, kept::Kept, place::WORKSPACE};
 
 /// What a script came to.
 pub(crate) struct Ended {
@@ -55,8 +55,25 @@ fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The shell with its own commands, and those of the host that it does not have itself.
 fn shell(directory: &Path, time: Option<Duration>) -> Bash {
-    let builder = Bash::builder()
+    let bash = builder(directory, time).build();
+    let more = host::commands();
+    if more.is_empty() {
+        return bash;
+    }
+    let own = bash.builtin_names();
+    let more = more.into_iter().filter(|name| !own.contains(name));
+    commands::add_granted(builder(directory, time), more).build()
+}
+
+fn builder(directory: &Path, time: Option<Duration>) -> BashBuilder {
+    commands::add(plain(directory)).limits(limits(time))
+}
+
+/// The interpreter with its own commands alone.
+pub(crate) fn plain(directory: &Path) -> BashBuilder {
+    Bash::builder()
         .fs(Arc::new(Folders))
         // Names, users and processes of a machine that is not there would only mislead.
         .rootfs(false)
@@ -66,11 +83,10 @@ fn shell(directory: &Path, time: Option<Duration>) -> Bash {
         .env("PATH", "/usr/bin:/bin")
         .env("LANG", "C.UTF-8")
         .cwd(directory)
-        .limits(limits(time))
+        .limits(limits(None))
         .session_limits(SessionLimits::unlimited())
         .memory_limits(MemoryLimits::unlimited())
-        .builtin_filter(|name| !commands::LEFT_OUT.contains(&name));
-    commands::add(builder).build()
+        .builtin_filter(|name| !commands::LEFT_OUT.contains(&name))
 }
 
 /// Time, memory, output and written bytes are the sandbox's business. What is left here keeps

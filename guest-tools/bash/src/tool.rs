@@ -1,6 +1,9 @@
 //! The tool: from the model's input to a script that ran, and back.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use palisade_sdk::Failure;
 use schemars::JsonSchema;
@@ -35,8 +38,9 @@ palisade_sdk::tool! {
     #[tool(needs = ["fs.read", "fs.write", "exec"], read_only = false, idempotent = false)]
     pub fn bash(input: Input) -> Result<String, Failure> {
         let last = host::directory();
-        let asked = Path::new(WORKSPACE).join(&last);
-        let is_there = files::look(&asked).is_ok_and(|there| !there.file_type.is_file());
+        let asked = if last.is_empty() { PathBuf::from(WORKSPACE) } else { Path::new(WORKSPACE).join(&last) };
+        // The workspace is there even if only folders in it are granted.
+        let is_there = last.is_empty() || files::look(&asked).is_ok_and(|there| !there.file_type.is_file());
         let begin = if is_there { asked.as_path() } else { Path::new(WORKSPACE) };
         let time = input.timeout.map(|seconds| Duration::from_secs(u64::from(seconds.max(1))));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();

@@ -1,4 +1,4 @@
-//! Commands that the host runs: native programs that were granted, and skills.
+//! Commands that the host runs: native programs that were granted, and tools of plugins.
 
 use std::path::Path;
 
@@ -20,9 +20,9 @@ const OUT_OF_TIME: i32 = 124;
 /// What a shell answers for a program that was ended by a signal, if it is not known which.
 const ENDED: i32 = 137;
 
-/// Adds a command for each name that the host knows.
-pub(super) fn add(builder: BashBuilder) -> BashBuilder {
-    host::commands().into_iter().fold(builder, |builder, name| builder.command(name, Granted))
+/// Adds a command for each of these names.
+pub(crate) fn add(builder: BashBuilder, names: impl Iterator<Item = String>) -> BashBuilder {
+    names.fold(builder, |builder, name| builder.command(name, Granted))
 }
 
 #[async_trait]

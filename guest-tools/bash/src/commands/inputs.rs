@@ -16,6 +16,7 @@ pub(super) struct Inputs<'a> {
     rest: std::vec::IntoIter<String>,
     explain: fn(&str, &io::Error) -> String,
     code: i32,
+    silent: bool,
     /// Where the command writes to.
     pub(super) output: Output,
 }
@@ -24,12 +25,29 @@ impl<'a> Inputs<'a> {
     /// The operands, or what is piped in.
     pub(super) fn new(context: &'a CommandContext<'a>, given: &[String]) -> Self {
         let explain = |operand: &str, error: &io::Error| format!("{operand}: {error}");
-        Self { context, rest: operands(given).into_iter(), explain, code: 0, output: Output::new(context) }
+        Self {
+            context,
+            rest: operands(given).into_iter(),
+            explain,
+            code: 0,
+            silent: false,
+            output: Output::new(context),
+        }
     }
 
     /// The same with other words for what cannot be opened.
     pub(super) fn explained(self, explain: fn(&str, &io::Error) -> String) -> Self {
         Self { explain, ..self }
+    }
+
+    /// The same without a word about what cannot be opened.
+    pub(super) fn silent(self) -> Self {
+        Self { silent: true, ..self }
+    }
+
+    /// Whether something could not be opened.
+    pub(super) fn has_failed(&self) -> bool {
+        self.code != 0
     }
 
     /// How many are left.
@@ -43,9 +61,11 @@ impl<'a> Inputs<'a> {
             match Input::open(self.context, &operand).await {
                 Ok(input) => return Ok(Some((operand, input))),
                 Err(error) => {
-                    self.output.flush().await?;
-                    complain(self.context, &(self.explain)(&operand, &error)).await?;
                     self.code = 1;
+                    if !self.silent {
+                        self.output.flush().await?;
+                        complain(self.context, &(self.explain)(&operand, &error)).await?;
+                    }
                 }
             }
         }

@@ -18,6 +18,11 @@ impl Given {
         self.options.iter().any(|(given, _)| *given == option)
     }
 
+    /// How often an option was given.
+    pub(super) fn count(&self, option: char) -> usize {
+        self.options.iter().filter(|(given, _)| *given == option).count()
+    }
+
     /// The value of an option; the last one counts.
     pub(super) fn value(&self, option: char) -> Option<&str> {
         self.options.iter().rev().find(|(given, _)| *given == option).map(|(_, value)| value.as_str())
