@@ -66,13 +66,73 @@ fn verification_runs_a_projects_tests() {
     world.add("src/lib.rs", "#[test]\nfn sums() { assert_eq!(1 + 1, 2) }\n#[test]\nfn fails() { assert_eq!(1, 2) }\n");
     let before = World::files_below(&world.workspace());
     let call = json!({ "tool": "exec", "input": { "program": "cargo", "arguments": ["test", "--offline", "--lib"] } });
-    let script = world.script("script.json", &json!([{ "calls": [call] }, { "text": "looked" }]).to_string());
+    let shell =
+        json!({ "tool": "bash", "input": { "command": "cargo test --offline --lib sums 2>&1 | grep '^test result'" } });
+    let script = world
+        .script("script.json", &json!([{ "calls": [call] }, { "calls": [shell] }, { "text": "looked" }]).to_string());
     let ended =
         world.palisade(&["run", "verification", "--model", &script, "--json", "--transcript", "go"]).with_code(0);
     let transcript = ended.json()["transcript"].to_string();
     assert!(transcript.contains("exit code: 101"), "{transcript}");
     assert!(transcript.contains("test sums ... ok") && transcript.contains("test fails ... FAILED"), "{transcript}");
+    assert!(transcript.contains("test result: ok. 1 passed"), "the shell runs them, too: {transcript}");
     assert_eq!(World::files_below(&world.workspace()), before, "the workspace is as it was");
+}
+
+/// X11, P8. The shell stays in its sandbox; the programs that were allowed are commands of it.
+#[test]
+fn a_shell_runs_the_programs_that_are_allowed_and_no_others() {
+    let world = World::new();
+    let bash = |agent: &str, command: &str| {
+        let input = json!({ "command": command }).to_string();
+        world.palisade(&["tools", "call", "bash", "--agent", agent, "--input", &input]).with_code(0).stdout
+    };
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(arguments).current_dir(world.workspace()).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        git.output().is_ok_and(|ended| ended.status.success())
+    };
+    if !git(&["init", "--quiet"]) {
+        eprintln!("NOT TESTED: there is no git");
+        return;
+    }
+    world.add("new file", "x");
+    assert!(bash("verification", "git status").starts_with("exit code 127\n"), "nothing is allowed yet");
+    world.configure("[exec]\nallow = [\"git status:*\", \"uname\"]\n");
+    let said = bash("verification", "git status --short | grep -c '^??'; git status --short 'new file' | cat");
+    assert!(said.starts_with("exit code 0\n") && said.ends_with("?? \"new file\"\n"), "{said}");
+    let said = bash("verification", "cd src && git status --short . ; pwd");
+    assert!(said.contains("?? ./") && said.ends_with("/workspace/src\n"), "{said}");
+    for refused in ["git init", "git status --short; git log", "g=git; $g commit -m x", "uname -a"] {
+        let said = bash("verification", refused);
+        assert!(said.starts_with("exit code 126\n") && said.contains("granted is git status:*, uname"), "{said}");
+    }
+    assert!(bash("verification", "command -v git; type git").contains("git"));
+    assert!(bash("review", "git status").starts_with("exit code 127\n"), "its definition grants no commands");
+    // The shell's own commands are the shell's: a program of the same name is for `exec`.
+    world.configure("[exec]\nallow = [\"*\"]\n");
+    assert_eq!(bash("verification", "cat /etc/passwd | wc -l"), bash("review", "cat /etc/passwd | wc -l"));
+}
+
+/// X5, CF-20. A script in a file is not read by any rule; what is denied is denied when it is run.
+#[test]
+fn what_a_rule_denies_is_not_run_by_a_script_in_a_file_either() {
+    let world = World::new();
+    world.configure("[exec]\nallow = [\"expr:*\", \"uname:*\"]\n");
+    world.add("run.sh", "uname -s\nuname -a\n");
+    world.add_agent(
+        "careful",
+        "---\nname: careful\ndescription: d\ntools: [bash]\ndisallowed_tools: [\"Bash(uname -a:*)\"]\n---\n",
+    );
+    let bash = |command: &str| {
+        let input = json!({ "command": command }).to_string();
+        world.palisade(&["tools", "call", "bash", "--agent", "careful", "--input", &input])
+    };
+    assert!(bash("uname -s").with_code(0).stdout.contains("Linux"));
+    assert_ne!(bash("uname -a").code, 0);
+    let said = bash("bash run.sh").with_code(0).stdout;
+    assert!(said.starts_with("exit code 126\n") && said.contains("`Bash(uname -a:*)` denies it"), "{said}");
+    assert!(said.ends_with("stdout (6 bytes):\nLinux\n"), "{said}");
 }
 
 /// D3, D12, CF-15. A tool of an old manifest is a program that reads JSON and prints its answer.
@@ -103,6 +163,30 @@ fn commands_of_old_plugins_run_where_they_are_allowed() {
     let transcript = run().with_code(0).json()["transcript"].to_string();
     assert!(transcript.contains("QUIET") && transcript.contains("from the workspace"), "{transcript}");
     assert!(!plugins.join("stays").exists(), "its folder is read-only");
+
+    // N2, N5, N8, CF-30. The same tool as a command of the shell, where the agent wants it so.
+    let asked = |command: &str| json!([{ "calls": [{ "tool": "bash", "input": { "command": command } }] }, { "text": "called" }]);
+    let shell = |agent: &str, command: &str| {
+        let script = world.script("script.json", &asked(command).to_string());
+        let ended = world.palisade(&["run", agent, "--model", &script, "--json", "--transcript", "go"]).with_code(0);
+        ended.json()["transcript"].to_string()
+    };
+    let definition = |name: &str, more: &str| {
+        let text = format!("---\nname: {name}\ndescription: Calls.\ntool_exposure: skills\n{more}---\n");
+        world.add_agent(name, &text);
+    };
+    definition("skilled", "tools: [bash, shout]\n");
+    definition("quiet", "tools: [bash]\n");
+    definition("denied", "tools: [bash, shout]\npermissions: { deny: [\"shout(*secret*)\"] }\n");
+    let said = shell("skilled", "shout --text quiet | head -c 20 | tee heard; cd src; shout --help | head -1");
+    assert!(said.contains("QUIET") && said.contains("shout: Shouts."), "{said}");
+    assert!(world.read("heard").unwrap().contains("QUIET"));
+    assert!(shell("quiet", "shout --text quiet").contains("shout: command not found"));
+    assert!(shell("skilled", "shout --volume 3").contains("there is no --volume; there are --text"));
+    let said = shell("denied", "shout --text allowed; shout --text 'a secret'");
+    assert!(said.contains("ALLOWED") && !said.contains("A SECRET") && said.contains("exit code 126"), "{said}");
+    let explained = world.palisade(&["explain", "skilled"]).with_code(0).stdout;
+    assert!(explained.contains("a command of bash"), "{explained}");
 }
 
 /// Whether programs can be confined on this machine is seen before one is needed.

@@ -15,7 +15,7 @@ fn bounded(world: &World, folders: &[(&str, Access)]) -> Scope {
     let grants = Grants { files: FilesGrant::new(folders), ..Grants::default() };
     let scope = world.empty_scope();
     let (compiled, description) = world.load("reach");
-    scope.add_within(&compiled, &description, "reach", Bounds { grants: Some(grants), gate: None }).unwrap();
+    scope.add_within(&compiled, &description, "reach", Bounds { grants: Some(grants), ..Bounds::default() }).unwrap();
     scope
 }
 
@@ -95,7 +95,7 @@ fn bounds_never_give_more_than_the_agent_has() {
 fn writing_behind(world: &World, gate: Gate) -> Scope {
     let scope = world.empty_scope();
     let (compiled, description) = world.load("write");
-    scope.add_within(&compiled, &description, "core", Bounds { grants: None, gate: Some(gate) }).unwrap();
+    scope.add_within(&compiled, &description, "core", Bounds { gate: Some(gate), ..Bounds::default() }).unwrap();
     world.add(&scope, "scribe", "scribe");
     scope
 }

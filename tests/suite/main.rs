@@ -5,6 +5,7 @@
 
 mod api;
 mod bash;
+mod bash_commands;
 mod bash_escapes;
 mod bash_session;
 mod bounds;

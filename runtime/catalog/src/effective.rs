@@ -14,7 +14,7 @@ use palisade_grants::{
 };
 use palisade_sandbox::{Limits, Programs};
 
-use crate::{BuiltIn, Registry, plugin_tools::NativeCommand, skills::TOOL};
+use crate::{BuiltIn, Registry, plugin_tools::NativeCommand, shell_commands::SHELL, skills::TOOL};
 
 /// What an agent may do.
 #[derive(Clone, Debug, PartialEq)]
@@ -237,7 +237,7 @@ fn missing(tool: &Candidate, grants: &Grants) -> Option<Capability> {
 const EXEC: &str = "exec";
 
 /// The tools that do what a script or a program says.
-const RUNNING: [&str; 2] = ["bash", EXEC];
+const RUNNING: [&str; 2] = [SHELL, EXEC];
 
 /// Whether a definition denies the tools that write: what it runs should not write either.
 fn denies_writing(agent: &Agent) -> bool {
@@ -287,7 +287,7 @@ fn limits(own: &CallLimits, warnings: &mut Vec<String>) -> Limits {
 }
 
 fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants: &Grants) -> Vec<String> {
-    let mut warnings: Vec<String> = without_effect(agent).into_iter().collect();
+    let mut warnings: Vec<String> = without_effect(agent, tools).into_iter().collect();
     // A built-in agent may name tools that this build does not have.
     if !agent.native {
         warnings.extend(
@@ -335,14 +335,14 @@ fn warnings(agent: &Agent, candidates: &[Candidate], tools: &[Candidate], grants
     warnings
 }
 
-/// What a definition says and this version does not do yet. Silence would be taken for consent.
-fn without_effect(agent: &Agent) -> Option<String> {
+/// What a definition asks for in vain: commands of a shell that it has not.
+fn without_effect(agent: &Agent, tools: &[Candidate]) -> Option<String> {
     let name = agent.exposure.name();
-    (agent.exposure != Exposure::Tools).then(|| {
-        format!(
-            "`tool_exposure: {name}` changes nothing yet: tools of plugins are not commands of the shell in this version, so \
-             they stay tools"
-        )
+    let has_shell = tools.iter().any(|tool| tool.canonical() == SHELL);
+    let plugins = tools.iter().any(|tool| tool.source != ToolSource::Core);
+    (agent.exposure != Exposure::Tools && plugins && !has_shell).then(|| {
+        let lost = if agent.exposure == Exposure::Skills { "; it has none of them" } else { "" };
+        format!("`tool_exposure: {name}` makes tools of plugins commands of `bash`, which it has not{lost}")
     })
 }
 

@@ -9,7 +9,13 @@ use palisade_sandbox::{
     Bounds, Compiled, Compiler, Engine, Failure, Gate, LinkRefusal, Scope, Workspace, WorkspaceError,
 };
 
-use crate::{BuiltIn, Effective, EffectiveTool, plugin_tools::NativeTool, skills::TOOL, tool::SandboxedTool};
+use crate::{
+    BuiltIn, Effective, EffectiveTool,
+    plugin_tools::NativeTool,
+    shell_commands::{SHELL, shell_commands},
+    skills::TOOL,
+    tool::SandboxedTool,
+};
 
 /// An agent that can act.
 pub struct Equipped {
@@ -79,6 +85,9 @@ pub fn equip(
     let mut own: Vec<Arc<dyn Tool>> = Vec::new();
     for tool in &effective.tools {
         if let (None, Some(command)) = (&tool.unavailable, &tool.command) {
+            if !effective.is_shown(tool) {
+                continue;
+            }
             own.push(Arc::new(NativeTool::new(tool, command, Arc::clone(&scope))));
             continue;
         }
@@ -98,7 +107,15 @@ pub fn equip(
     for ((tool, component), loaded) in built_in.iter().zip(load(&components, engine, compiler)) {
         let description = component.description();
         let loaded = loaded.map_err(LinkRefusal::Unusable);
-        let bounds = Bounds { grants: Some(tool.grants.clone()), gate: Some(gate(component.name, effective)) };
+        let mut bounds = Bounds {
+            grants: Some(tool.grants.clone()),
+            gate: Some(gate(component.name.to_owned(), effective)),
+            ..Bounds::default()
+        };
+        if component.name == SHELL {
+            bounds.programs = Some(program_gate(effective));
+            bounds.commands = shell_commands(effective);
+        }
         match loaded.and_then(|compiled| scope.add_within(&compiled, &description, "core", bounds)) {
             Ok(()) => tools.push(Arc::new(SandboxedTool::new(&description, Arc::clone(&scope)))),
             Err(reason) => left_out.push(LeftOut { tool: component.name.to_owned(), reason: Missing::Refused(reason) }),
@@ -122,17 +139,36 @@ fn nothing_there(tool: &EffectiveTool) -> &'static str {
 }
 
 /// The rules hold for a tool that calls another as they do for the model; there is nobody to ask.
-pub(crate) fn gate(tool: &'static str, effective: &Effective) -> Gate {
+pub(crate) fn gate(tool: String, effective: &Effective) -> Gate {
     let scope = effective.agent.scope.clone();
     Arc::new(move |input| {
         let input = serde_json::from_str(input).unwrap_or_default();
-        let verdict = scope.decide(&Call::new(tool, &input)).without_asking();
+        let verdict = scope.decide(&Call::new(&tool, &input)).without_asking();
         match verdict.decision {
             Decision::Allow => Ok(()),
             Decision::Ask | Decision::Deny => Err(Denial {
                 capability: Capability::Tools,
                 asked: format!("calling {tool}"),
                 rule: verdict.reason,
+                remedy: "change the rules of the agent's definition".to_owned(),
+            }),
+        }
+    })
+}
+
+/// A script may come from a file that no rule has seen. What is denied to be run is denied again when it is.
+fn program_gate(effective: &Effective) -> Gate {
+    let scope = effective.agent.scope.clone();
+    Arc::new(move |input| {
+        let input = serde_json::from_str(input).unwrap_or_default();
+        let call = Call::new("exec", &input);
+        let mut denying = scope.disallowed.iter().chain(&scope.permissions.deny);
+        match denying.find(|rule| rule.denies(&call)) {
+            None => Ok(()),
+            Some(rule) => Err(Denial {
+                capability: Capability::Exec,
+                asked: format!("running {}", call.input()["program"].as_str().unwrap_or_default()),
+                rule: format!("`{rule}` denies it"),
                 remedy: "change the rules of the agent's definition".to_owned(),
             }),
         }

@@ -90,7 +90,7 @@ impl Explanation {
             model: agent.model.as_ref().map(ToString::to_string),
             pool_key: agent.pool_key(tools.iter().copied()),
             base_key: agent.base_key(),
-            tools: effective.tools.iter().map(tool).collect(),
+            tools: effective.tools.iter().map(|own| tool(effective, own)).collect(),
             excluded: effective.excluded.clone(),
             skills: skills
                 .known
@@ -136,7 +136,7 @@ fn call(effective: &Effective, tool: &str, input: &Value) -> ExplainedCall {
     ExplainedCall { tool: tool.to_owned(), input: input.clone(), decision, reason, rule }
 }
 
-fn tool(tool: &crate::EffectiveTool) -> Value {
+fn tool(effective: &Effective, tool: &crate::EffectiveTool) -> Value {
     let source = match &tool.candidate.source {
         ToolSource::Core => "core".to_owned(),
         ToolSource::Plugin(plugin) => format!("plugin:{plugin}"),
@@ -148,6 +148,10 @@ fn tool(tool: &crate::EffectiveTool) -> Value {
     });
     if let Some(unavailable) = &tool.unavailable {
         value["unavailable"] = unavailable.as_str().into();
+    } else if effective.commands().any(|(command, ..)| command == tool) {
+        value["command"] = true.into();
+    } else if !effective.is_shown(tool) {
+        value["unavailable"] = "it would be a command of `bash`, which the agent or its skill lists leave out".into();
     }
     value
 }

@@ -14,6 +14,7 @@ mod fingerprint;
 mod plugin_tools;
 pub mod prove;
 mod registry;
+mod shell_commands;
 mod skill_tool;
 mod skills;
 mod surroundings;

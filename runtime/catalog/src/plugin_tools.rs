@@ -29,6 +29,22 @@ pub struct NativeCommand {
 }
 
 impl NativeCommand {
+    /// What it does.
+    pub(crate) fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// What its input looks like, as JSON Schema.
+    pub(crate) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    /// A call of it with some input.
+    pub(crate) fn call(&self, input: Vec<u8>) -> ProgramCall {
+        let Self { program, arguments, folder, .. } = self.clone();
+        ProgramCall { program, arguments, folder, input }
+    }
+
     /// Why it may not be run, with what would allow it.
     pub(crate) fn refused_by(&self, grant: &CommandsGrant) -> Option<String> {
         grant.permit(&self.program, &self.arguments).err().map(|denial| format!("it is a native command. {denial}"))
@@ -98,8 +114,7 @@ impl Tool for NativeTool {
     }
 
     async fn call(&self, input: &str, _progress: &Progress) -> ToolResult {
-        let NativeCommand { program, arguments, folder, .. } = self.command.clone();
-        let program = ProgramCall { program, arguments, folder, input: input.as_bytes().to_vec() };
+        let program = self.command.call(input.as_bytes().to_vec());
         result(self.scope.run_program(program, &self.grants, Call::new()).await)
     }
 }

@@ -42,7 +42,7 @@ pub struct OwnSkill {
 }
 
 /// Why an agent has not got a skill, and the rule that decided.
-type Reason = (String, Option<String>);
+pub(crate) type Reason = (String, Option<String>);
 
 /// Works out which of the skills there are an agent has.
 pub fn skills_of(effective: &Effective, skills: &Skills) -> OwnSkills {
@@ -115,7 +115,8 @@ fn readable(effective: &Effective, found: &FoundSkill) -> Result<OwnSkill, Reaso
 fn permitted(effective: &Effective, found: &FoundSkill) -> Result<Arc<Skill>, Reason> {
     let skill = found.usable().map_err(|error| (error.to_string(), None))?;
     let full = found.full_name();
-    listed(&effective.agent.skill_lists, found, full.as_deref())?;
+    let id = found.origin.plugin.as_deref().unwrap_or(&found.name);
+    listed(&effective.agent.skill_lists, id, full.as_deref())?;
     let denied = |name: &str| effective.agent.scope.denies_skill(name);
     if let Some(rule) = denied(&found.name).or_else(|| full.as_deref().and_then(denied)) {
         return Err((format!("denied by `{rule}`"), Some(rule)));
@@ -127,8 +128,7 @@ fn permitted(effective: &Effective, found: &FoundSkill) -> Result<Arc<Skill>, Re
 }
 
 /// Asks the lists, which are about plugins by their ids; a skill of no plugin is meant by its name.
-fn listed(lists: &Lists, found: &FoundSkill, full: Option<&str>) -> Result<(), Reason> {
-    let id = found.origin.plugin.as_deref().unwrap_or(&found.name);
+pub(crate) fn listed(lists: &Lists, id: &str, full: Option<&str>) -> Result<(), Reason> {
     let fits = |pattern: &&Pattern| pattern.matches(id) || full.is_some_and(|full| pattern.matches(full));
     if lists.allow.as_ref().is_some_and(|allow| !allow.iter().any(|pattern| fits(&pattern))) {
         return Err(("not in `skill_allowlist`".to_owned(), None));

@@ -6,7 +6,7 @@ use cap_std::fs::Dir;
 use palisade_agent::{Skill, Surroundings};
 use palisade_grants::WorkspacePath;
 
-use crate::{Effective, OwnSkill, OwnSkills, Registry, registry::read_below, skills_of};
+use crate::{Effective, OwnSkill, OwnSkills, Registry, registry::read_below, shell_commands, skills_of};
 
 /// Where a workspace says how work is done in it.
 const GUIDANCE: &str = "AGENTS.md";
@@ -16,8 +16,11 @@ pub fn surroundings(effective: &Effective, registry: &Registry, workspace: &Path
     // Who gives tasks finds the agents in the description of that tool.
     let asks = effective.tools.iter().any(|tool| tool.candidate.canonical() == "agents_message");
     let peers = registry.peer_section(&effective.agent).filter(|_| asks);
-    let OwnSkills { known, readable, .. } = skills_of(effective, &registry.skills());
+    let own = skills_of(effective, &registry.skills());
+    let skills = shell_commands::told(effective, &own);
+    let OwnSkills { known, readable, .. } = own;
     Surroundings {
+        skills,
         known_skills: known.into_iter().map(|own| Skill { text: own.skill.text.clone(), ..told(own) }).collect(),
         readable_skills: readable.into_iter().map(told).collect(),
         peers,

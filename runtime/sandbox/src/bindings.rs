@@ -12,7 +12,8 @@ mod host {
     wasmtime::component::bindgen!({
         path: "../../wit",
         world: "palisade:tool/host-world",
-        imports: { default: trappable },
+        // A shell's command may be another tool, which may wait.
+        imports: { "palisade:host/shell.run": async | trappable, default: trappable },
     });
 }
 

@@ -9,8 +9,8 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use crate::{
     Limits,
     capabilities::{
-        http::Http, preopens::Files, process::Native, progress::Progress, shell::Session, storage::StorageSpace,
-        trail::Trail,
+        commands::Commands, http::Http, preopens::Files, process::Native, progress::Progress, shell::Session,
+        storage::StorageSpace, trail::Trail,
     },
     meter::Meter,
     output::Sink,
@@ -31,6 +31,8 @@ pub(crate) struct Host {
     /// Bytes of each stream that is kept of a native program.
     pub(crate) output: usize,
     pub(crate) session: Session,
+    /// The tools that are commands of this guest, which is a shell.
+    pub(crate) commands: Commands,
     pub(crate) http: Option<Box<Http>>,
     pub(crate) progress: Option<Arc<dyn Progress>>,
     /// The tools of the agent that this guest works for.

@@ -26,6 +26,7 @@ mod workspace;
 mod capabilities {
     //! One host interface each: permit, then act.
     pub(crate) mod base;
+    pub(crate) mod commands;
     pub(crate) mod confine;
     pub(crate) mod files;
     pub(crate) mod http;
@@ -41,6 +42,7 @@ mod capabilities {
 
 pub use artifact::{Artifact, ArtifactError, digest, precompile};
 pub use cache::{ArtifactCache, CacheError};
+pub use capabilities::commands::{CommandTool, Printed, ReadArguments, ShellCommand};
 pub use capabilities::process::ProgramCall;
 pub use capabilities::progress::Progress;
 pub use capabilities::storage::{Storage, StorageError};

@@ -13,7 +13,9 @@ use crate::{
     Compiled, Description, Engine, Failure, Limits, Network, ProgramCall, Programs, Storage, Workspace, WorkspaceError,
     bindings::{ToolPre, exports},
     capabilities::{
-        base, files,
+        base,
+        commands::{CommandTool, Commands, Offered, ShellCommand},
+        files,
         http::{self, Http, Web},
         preopens::{Files, Preopens},
         process,
@@ -69,6 +71,8 @@ pub(crate) struct LinkedTool {
     native: Option<Native>,
     /// What one call of it leaves for the next.
     session: Session,
+    /// The tools that are commands of it, if it is a shell.
+    commands: Commands,
     web: Option<Web>,
     /// Asked before another tool calls this one.
     pub(crate) gate: Option<Gate>,
@@ -85,6 +89,10 @@ pub struct Bounds {
     pub grants: Option<Grants>,
     /// What other tools may have it do.
     pub gate: Option<Gate>,
+    /// Asked before it runs a native program, with the program and its arguments.
+    pub programs: Option<Gate>,
+    /// Other tools of the agent that are commands of this one, which is a shell.
+    pub commands: Vec<ShellCommand>,
 }
 
 /// Why a tool is not in an agent's toolbox.
@@ -172,6 +180,7 @@ impl Scope {
             programs,
             commands: grants.commands.clone(),
             env: grants.env.clone(),
+            gate: bounds.programs.clone(),
         });
         let web = (!grants.http.is_empty()).then(|| Web {
             hosts: grants.http.clone(),
@@ -187,6 +196,7 @@ impl Scope {
             storage,
             native,
             session: Session::default(),
+            commands: Arc::new(bounds.commands.into_iter().map(|command| self.offer(command)).collect()),
             web,
             gate: bounds.gate,
         };
@@ -224,15 +234,30 @@ impl Scope {
     /// Runs a native program that is a tool of its own, with no more than these of the agent's grants. Dropping
     /// the future ends it.
     pub async fn run_program(&self, program: ProgramCall, bounds: &Grants, call: Call) -> Report {
-        let grants = self.grants.narrow(bounds);
-        let Some(programs) = self.programs.clone().filter(|_| !grants.commands.is_empty()) else {
+        let Some((native, preopens, limits)) = self.native_within(bounds) else {
             let denial = not_granted(&program.program, &[Capability::Exec], None);
             return Report::failed(Failure::Denied(denial));
         };
-        let native = Native { programs, commands: grants.commands, env: grants.env };
-        let limits = self.limits_with(Some(&native));
-        let files = Files::new(&self.preopens.narrow(&grants.files), &limits);
+        let files = Files::new(&preopens, &limits);
         process::run_elsewhere(&self.engine, native, files, limits, program, call).await
+    }
+
+    /// What a native program finds that has no more than these of the agent's grants; nothing if none is run.
+    fn native_within(&self, bounds: &Grants) -> Option<(Native, Preopens, Limits)> {
+        let grants = self.grants.narrow(bounds);
+        let programs = self.programs.clone().filter(|_| !grants.commands.is_empty())?;
+        let native = Native { programs, commands: grants.commands, env: grants.env, gate: None };
+        let limits = self.limits_with(Some(&native));
+        Some((native, self.preopens.narrow(&grants.files), limits))
+    }
+
+    /// A tool as a command, with what it needs to run.
+    fn offer(&self, command: ShellCommand) -> (String, Arc<Offered>) {
+        let native = match &command.tool {
+            CommandTool::Program(_, bounds) => self.native_within(bounds),
+            CommandTool::Linked(_) => None,
+        };
+        (command.name.clone(), Arc::new(Offered { command, native }))
     }
 
     /// Makes a guest and keeps it without calling it, to measure what it costs.
@@ -260,6 +285,7 @@ impl Scope {
             storage: None,
             native: None,
             session: Session::default(),
+            commands: Commands::default(),
             web: None,
             gate: None,
         };
@@ -330,6 +356,7 @@ impl LinkedTool {
             native: self.native.clone(),
             output: self.limits.output,
             session: self.session.clone(),
+            commands: Arc::clone(&self.commands),
             http: self.web.as_ref().map(|web| Box::new(Http::new(web.clone(), self.limits, deadline))),
             progress: call.progress(),
             tools: Arc::clone(tools),

@@ -215,16 +215,57 @@ fn a_skill_that_is_for_people_only_is_not_given_to_a_model() {
     assert!(own.is_empty() && reason(&own, "ship").contains("disable-model-invocation"), "{own:?}");
 }
 
-/// B20, M6, N2, N3, N5: no plugin has a command yet.
+/// A plugin with a native tool and a skill about it, in the hands of an agent.
+fn plugged(stage: &Stage, settings: &str) -> (Effective, palisade_agent::Surroundings) {
+    let tools = json!([
+        { "name": "shout", "description": "Shouts.", "command": "sh", "args": ["shout.sh"] },
+        { "name": "whisper", "description": "Whispers.", "command": "sh", "args": ["whisper.sh"] },
+    ]);
+    let manifest = json!({ "name": "voices", "version": "1.0.0", "tools": tools });
+    stage.write("plugins/voices/plugin.json", manifest.to_string()).skill("plugins/voices/skills/shout");
+    let (before, mut registry) = stage.effective(settings);
+    let allowed = ["sh:*".parse().unwrap()].into_iter().collect();
+    registry.allow_programs(allowed, palisade_sandbox::Programs::standard("/nowhere".into()));
+    let effective = effective(&before.agent, &available(&registry), &registry);
+    let around = surroundings(&effective, &registry, &stage.root.path().join("work"));
+    (effective, around)
+}
+
+/// B20, M6, N1, N2, N3, N5, N8, CF-30
 #[test]
-fn as_long_as_no_skill_has_a_command_none_is_shown_as_one() {
-    let stage = three();
-    for mode in ["skills", "mixed"] {
-        let settings = format!("tool_exposure: {mode}\n");
-        let (effective, _) = stage.effective(&settings);
-        assert!(effective.warnings[0].contains(&format!("`tool_exposure: {mode}` changes nothing yet")));
-        let prompt = stage.prompt(&settings);
-        assert!(!prompt.contains("## Skills with a command") && prompt.contains("## Skills you can read"), "{prompt}");
-    }
-    assert!(stage.effective("skills: [mine]\nskill_allowlist: [mine]\n").0.warnings.is_empty());
+fn tools_of_plugins_are_commands_for_who_wants_them_so_and_for_no_other() {
+    let stage = Stage::new();
+    let commands = |settings: &str| {
+        let (effective, around) = plugged(&stage, settings);
+        let shown: Vec<String> = effective
+            .tools
+            .iter()
+            .filter(|tool| tool.command.is_some() && effective.is_shown(tool))
+            .map(|tool| tool.candidate.name().to_owned())
+            .collect();
+        let told: Vec<(String, String)> =
+            around.skills.into_iter().map(|skill| (skill.command.unwrap(), skill.path)).collect();
+        (shown, told)
+    };
+    let pair = |name: &str, path: &str| (name.to_owned(), path.to_owned());
+    let both = [pair("shout", "shout/SKILL.md"), pair("whisper", "whisper --help")];
+    assert_eq!(commands("").1, []);
+    assert_eq!(commands("tool_exposure: skills\n"), (vec![], both.to_vec()));
+    assert_eq!(commands("tool_exposure: mixed\n"), (vec!["shout".to_owned(), "whisper".to_owned()], both.to_vec()));
+    // What is denied as a tool is no command either, and lists are about plugins.
+    let denied = "tool_exposure: skills\npermissions: { deny: [whisper] }\n";
+    assert_eq!(commands(denied).1, [pair("shout", "shout/SKILL.md")]);
+    assert_eq!(commands("tool_exposure: skills\nskill_denylist: [voices]\n").1, []);
+    assert_eq!(commands("tool_exposure: skills\nskill_allowlist: [other]\n").1, []);
+}
+
+/// N2. Where there is no shell there are no commands, and it is said.
+#[test]
+fn commands_without_a_shell_are_warned_about() {
+    let stage = Stage::new();
+    let settings = "tool_exposure: skills\ntools: [read, shout]\n";
+    let (effective, around) = plugged(&stage, settings);
+    assert!(around.skills.is_empty());
+    let warned = |text: &str| effective.warnings.iter().any(|warning| warning.contains(text));
+    assert!(warned("commands of `bash`, which it has not; it has none of them"), "{:?}", effective.warnings);
 }

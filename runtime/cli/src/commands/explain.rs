@@ -108,6 +108,7 @@ pub(crate) fn print(explanation: &Explanation, terminal: &Terminal) -> anyhow::R
             .column(Style::Dim, source, 8);
         let line = match tool["unavailable"].as_str() {
             Some(reason) => line.add(Style::Caution, &format!("unavailable: {reason}")),
+            None if tool["command"] == true => line.add(Style::Dim, "a command of bash"),
             None => line,
         };
         terminal.line(&line)?;

@@ -8,10 +8,11 @@ use std::{
 };
 
 use palisade_grants::{CommandsGrant, Denial, NamesGrant, WorkspacePath};
+use serde_json::json;
 use wasmtime::component::{HasSelf, Linker};
 
 use crate::{
-    Call, Cost, Engine, Failure, Limits, Programs, Report,
+    Call, Cost, Engine, Failure, Gate, Limits, Programs, Report,
     bindings::process::{self, Command, Error, Outcome},
     capabilities::preopens::Files,
     host::Host,
@@ -25,6 +26,8 @@ pub(crate) struct Native {
     pub(crate) commands: CommandsGrant,
     /// Variables that are passed on, of those that the operator names.
     pub(crate) env: NamesGrant,
+    /// Asked before each one, with `{"program": …, "arguments": […]}`.
+    pub(crate) gate: Option<Gate>,
 }
 
 /// What is left of a call's time for the guest to say what became of its program.
@@ -59,6 +62,10 @@ impl Host {
             .commands
             .permit(&command.program, &command.arguments)
             .map_err(|denial| refuse(&mut self.denials, denial))?;
+        if let Some(gate) = &native.gate {
+            let words = json!({ "program": command.program, "arguments": command.arguments }).to_string();
+            gate(&words).map_err(|denial| refuse(&mut self.denials, denial))?;
+        }
         let directory = WorkspacePath::parse(&command.directory)
             .map_err(|error| Error::Failed(format!("the folder `{}`: {error}", command.directory)))?;
         let workspace = self.files.workspace();
@@ -109,11 +116,21 @@ pub(crate) async fn run_elsewhere(
     call: Call,
 ) -> Report {
     let _ended_when_dropped = call.ended_when_dropped();
-    let work = engine.runtime().spawn_blocking(move || run_tool(&native, &files, &limits, &program, &call));
+    let work = engine
+        .runtime()
+        .spawn_blocking(move || run_tool(&native, &files, &limits, &program, Instant::now() + limits.call_time, &call));
     work.await.unwrap_or_else(|_| Report::failed(Failure::Host { reason: "the call's thread ended early".to_owned() }))
 }
 
-fn run_tool(native: &Native, files: &Files, limits: &Limits, program: &ProgramCall, call: &Call) -> Report {
+/// Runs a program that is a tool, on this thread.
+pub(crate) fn run_tool(
+    native: &Native,
+    files: &Files,
+    limits: &Limits,
+    program: &ProgramCall,
+    deadline: Instant,
+    call: &Call,
+) -> Report {
     let started = Instant::now();
     let permitted = match native.commands.permit(&program.program, &program.arguments) {
         Ok(permitted) => permitted,
@@ -128,7 +145,7 @@ fn run_tool(native: &Native, files: &Files, limits: &Limits, program: &ProgramCa
             folder: Some(&program.folder),
             input: &program.input,
             env: native.variables(),
-            deadline: started + limits.call_time,
+            deadline,
             output: limits.output / 4,
             is_cancelled: &|| call.is_cancelled(),
         },

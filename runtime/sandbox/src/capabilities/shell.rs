@@ -1,7 +1,8 @@
 //! `palisade:host/shell`: where a shell is, and which commands it has beside its own.
 //!
 //! It carries no authority. A directory is a name that the guest could as well begin each script with;
-//! commands are what the tool's grants already hold.
+//! programs are what the tool's grants already hold, and other tools are commands of no guest but the one
+//! that was bound to them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,6 +12,7 @@ use wasmtime::component::{HasSelf, Linker};
 
 use crate::{
     bindings::{files, process, shell},
+    capabilities::commands,
     host::Host,
 };
 
@@ -52,11 +54,17 @@ impl shell::Host for Host {
     }
 
     fn commands(&mut self) -> wasmtime::Result<Vec<String>> {
-        Ok(self.program_names())
+        let mut names: Vec<String> = self.commands.keys().cloned().chain(self.program_names()).collect();
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
     }
 
-    fn run(&mut self, command: process::Command) -> wasmtime::Result<Result<process::Outcome, process::Error>> {
-        Ok(self.run_program(&command))
+    async fn run(&mut self, command: process::Command) -> wasmtime::Result<Result<process::Outcome, process::Error>> {
+        Ok(match self.commands.get(&command.program).cloned() {
+            Some(tool) => commands::run(self, &tool, command).await,
+            None => self.run_program(&command),
+        })
     }
 }
 

@@ -1,0 +1,128 @@
+//! Other tools of an agent as commands of its shell: asked about like every call of them, and carried out in
+//! their own sandbox.
+
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Instant};
+
+use palisade_grants::Grants;
+
+use crate::{
+    Failure, Gate, Limits, ProgramCall, Report,
+    bindings::process::{Command, Error, Outcome},
+    capabilities::{
+        preopens::{Files, Preopens},
+        process::{Native, run_tool},
+        trail::Trail,
+    },
+    host::Host,
+    sandbox,
+};
+
+/// A tool of an agent as a command of its shell.
+#[derive(Clone)]
+pub struct ShellCommand {
+    /// What it is called.
+    pub name: String,
+    /// How arguments become the tool's input.
+    pub read: ReadArguments,
+    /// Asked about the input before each call.
+    pub gate: Gate,
+    /// What carries it out.
+    pub tool: CommandTool,
+}
+
+/// Makes the input of a tool, as JSON, of a command's arguments and of what is piped into it.
+pub type ReadArguments = Arc<dyn Fn(&[String], &[u8]) -> Result<String, Printed> + Send + Sync>;
+
+/// What a command says instead of calling its tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Printed {
+    /// What was asked for, as by `--help`.
+    Help(String),
+    /// What is wrong with the arguments.
+    Wrong(String),
+}
+
+/// What carries a command out.
+#[derive(Clone)]
+pub enum CommandTool {
+    /// A component that is linked in the same scope, by its name.
+    Linked(String),
+    /// A native program, with no more than these of the agent's grants.
+    Program(ProgramCall, Box<Grants>),
+}
+
+/// The commands of one shell.
+pub(crate) type Commands = Arc<BTreeMap<String, Arc<Offered>>>;
+
+/// A command with what its tool needs to run.
+pub(crate) struct Offered {
+    pub(crate) command: ShellCommand,
+    /// What a native program finds; nothing for a component, or where none may be run.
+    pub(crate) native: Option<(Native, Preopens, Limits)>,
+}
+
+/// What a command answers when its arguments make no sense.
+const MISUSED: i32 = 2;
+
+impl fmt::Debug for ShellCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShellCommand").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Runs a command for a shell, on what is left of its time.
+pub(crate) async fn run(host: &mut Host, offered: &Offered, asked: Command) -> Result<Outcome, Error> {
+    let ShellCommand { name, read, gate, tool } = &offered.command;
+    let input = match read(&asked.arguments, &asked.input) {
+        Ok(input) => input,
+        Err(Printed::Help(text)) => return Ok(outcome(0, text, String::new())),
+        Err(Printed::Wrong(text)) => return Ok(outcome(MISUSED, String::new(), format!("{name}: {text}"))),
+    };
+    if let Err(denial) = gate(&input) {
+        let text = denial.to_string();
+        Host::deny(&mut host.denials, denial);
+        return Err(Error::Denied(text));
+    }
+    let report = match (tool, &offered.native) {
+        (CommandTool::Linked(tool), _) => Box::pin(sandbox::call_from(host, tool, &input)).await,
+        (CommandTool::Program(program, _), Some((native, preopens, limits))) => {
+            let program = ProgramCall { input: input.into_bytes(), ..program.clone() };
+            let mut files = Files::new(preopens, limits);
+            files.quota = Arc::clone(&host.files.quota);
+            let deadline = host.deadline.min(Instant::now() + limits.call_time);
+            run_tool(native, &files, limits, &program, deadline, &host.cancelled)
+        }
+        (CommandTool::Program(..), None) => {
+            return Err(Error::Denied("no native program is granted".to_owned()));
+        }
+    };
+    // The other tool may have moved what this one remembers.
+    host.trail = Trail::default();
+    for denial in report.denials.iter().cloned() {
+        Host::deny(&mut host.denials, denial);
+    }
+    answer(name, report)
+}
+
+/// What a call came to, as a command says it.
+fn answer(name: &str, report: Report) -> Result<Outcome, Error> {
+    match report.outcome {
+        Ok(text) => Ok(outcome(0, text, String::new())),
+        Err(failure @ (Failure::Denied(_) | Failure::Refused(_))) => Err(Error::Denied(failure.to_string())),
+        Err(Failure::OutOfTime { .. }) => Err(Error::OutOfTime),
+        Err(failure) => {
+            let code = if matches!(failure, Failure::InvalidInput(_)) { MISUSED } else { 1 };
+            Ok(outcome(code, String::new(), format!("{name}: {failure}")))
+        }
+    }
+}
+
+fn outcome(code: i32, stdout: String, stderr: String) -> Outcome {
+    let line = |mut text: String| {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.into_bytes()
+    };
+    Outcome { code: Some(code), stdout: line(stdout), stderr: line(stderr), omitted: 0 }
+}
