@@ -1,4 +1,4 @@
-//! A native program behind its walls, beside the same program without any.
+//! A small script in the shell, and a native program behind its walls, beside the same without any.
 
 use std::{
     path::Path,
@@ -16,7 +16,9 @@ use crate::{
     report::{Ratio, Report},
 };
 
-const INPUT: &str = r#"{"program": "sh", "arguments": ["-c", "ls | wc -l"]}"#;
+/// The same by the tools of these names.
+const INPUTS: [(&str, &str); 2] =
+    [("exec", r#"{"program": "sh", "arguments": ["-c", "ls | wc -l"]}"#), ("bash", r#"{"command": "ls | wc -l"}"#)];
 
 pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     let here = std::env::current_exe()?.parent().map(Path::to_owned).context("no folder")?;
@@ -30,9 +32,11 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     let programs = Programs::standard(palisade);
     let apart = scope(&engine, folder.path(), programs.clone())?;
     let alone = scope(&engine, folder.path(), Programs { namespaces: false, ..programs })?;
-    let mut contenders: [Contender<'_>; 3] = [
-        Box::new(|| exec(&apart)),
-        Box::new(|| exec(&alone)),
+    let [exec, bash] = INPUTS;
+    let mut contenders: [Contender<'_>; 4] = [
+        Box::new(|| call(&alone, bash)),
+        Box::new(|| call(&apart, exec)),
+        Box::new(|| call(&alone, exec)),
         Box::new(|| {
             let mut command = Command::new("/bin/sh");
             command.args(["-c", "ls | wc -l"]).current_dir(folder.path()).stdin(Stdio::null());
@@ -42,8 +46,9 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
         }),
     ];
     let samples = side_by_side(if quick { 10 } else { 60 }, 1, &mut contenders)?;
-    let [apart, alone, sh] = &samples[..] else { return Err(anyhow!("three samples")) };
-    let what = "`exec` of `sh -c 'ls | wc -l'`, every wall up";
+    let [bash, apart, alone, sh] = &samples[..] else { return Err(anyhow!("four samples")) };
+    report.compare("`ls \\| wc -l` in `bash`", bash, "`/bin/sh -c`", sh, Ratio::Slower, "≤ 1 ×");
+    let what = "`exec` of `sh -c 'ls \\| wc -l'`, every wall up";
     report.compare(what, apart, "`/bin/sh -c`", sh, Ratio::Slower, "–");
     report.compare("the same without namespaces", alone, "`/bin/sh -c`", sh, Ratio::Slower, "–");
     Ok(())
@@ -54,14 +59,16 @@ fn scope(engine: &Engine, folder: &Path, programs: Programs) -> anyhow::Result<S
     let grants = Grants { commands, ..Grants::workspace(Access::Read) };
     let scope = Scope::open(engine, &Workspace::open(folder)?, grants, Limits::STANDARD, None)?;
     let scope = scope.with_programs(Arc::new(programs));
-    let tool = BuiltIn::find("exec").context("the tool `exec`")?;
-    scope.add(&tool.load(engine, None)?, &tool.description(), "bench")?;
+    for (name, _) in INPUTS {
+        let tool = BuiltIn::find(name).context("a built-in tool")?;
+        scope.add(&tool.load(engine, None)?, &tool.description(), "bench")?;
+    }
     Ok(scope)
 }
 
-fn exec(scope: &Scope) -> anyhow::Result<()> {
-    match scope.call_here("exec", INPUT, &Call::default()).outcome {
+fn call(scope: &Scope, (tool, input): (&str, &str)) -> anyhow::Result<()> {
+    match scope.call_here(tool, input, &Call::default()).outcome {
         Ok(text) if text.contains("100") => Ok(()),
-        other => Err(anyhow!("exec gave {other:?}")),
+        other => Err(anyhow!("{tool} gave {other:?}")),
     }
 }
