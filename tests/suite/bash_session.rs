@@ -65,6 +65,8 @@ fn scratch_is_there_for_whoever_may_write() {
     assert_eq!(shell.run(&world, "echo x > /tmp/a; mv /tmp/a b; cat b; ls /tmp").stdout, "x\n");
     let world = World::new().reading();
     assert_ne!(shell.run(&world, "echo x > /tmp/a").code, 0);
+    world.put("tmp/mine", "mine");
+    assert_eq!(shell.run(&world, "ls tmp; ls -d /tmp").stdout, "mine\n", "there is none, whatever the workspace has");
 }
 
 /// F6. A script can be made and run; whether it can be run is all there is to a mode.

@@ -13,7 +13,7 @@ use palisade_sdk::files::{self as sdk, FileError};
 
 use crate::{
     links,
-    place::{Device, Place},
+    place::{Device, Place, WORKSPACE},
 };
 
 /// The agent's folders. It keeps nothing: every call goes to the files themselves.
@@ -297,7 +297,7 @@ pub(crate) fn keep_mode(from: &Path, to: &Path) -> io::Result<()> {
 
 /// A real path as the host's own interface for files knows it.
 fn known(real: &Path) -> Option<&str> {
-    real.strip_prefix(".").unwrap_or(real).to_str()
+    real.strip_prefix(WORKSPACE).unwrap_or(real).to_str()
 }
 
 /// The real path of something that is to be looked at.

@@ -5,8 +5,6 @@ use std::path::{Component, Path, PathBuf};
 
 /// What the shell calls the workspace.
 pub(crate) const WORKSPACE: &str = "/workspace";
-/// The scratch folder, under the name that every guest knows it by.
-pub(crate) const SCRATCH: &str = "/tmp";
 
 /// What a path of the shell means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,10 +43,7 @@ impl Place {
         }
         match parts.as_slice() {
             [] => Self::Listed(&["dev", "tmp", "workspace"]),
-            ["workspace"] => Self::Real(PathBuf::from(".")),
-            // A path that begins with `tmp` would be taken for the scratch folder.
-            ["workspace", below @ ..] => Self::Real(Path::new(".").join(below.join("/"))),
-            ["tmp", below @ ..] => Self::Real(below.iter().fold(PathBuf::from(SCRATCH), |path, part| path.join(part))),
+            ["workspace" | "tmp", ..] => Self::Real(PathBuf::from(format!("/{}", parts.join("/")))),
             ["dev"] => Self::Listed(&["null", "random", "urandom", "zero"]),
             ["dev", "null"] => Self::Device(Device::Null),
             ["dev", "zero"] => Self::Device(Device::Zero),
@@ -74,11 +69,11 @@ mod tests {
     #[test]
     fn the_workspace_and_the_scratch_folder_are_where_the_shell_says() {
         let cases = [
-            ("/workspace", real(".")),
-            ("/workspace/", real(".")),
-            ("/workspace/a/./b", real("./a/b")),
-            ("/workspace/tmp/x", real("./tmp/x")),
-            ("/workspace/a/../../workspace/b", real("./b")),
+            ("/workspace", real("/workspace")),
+            ("/workspace/", real("/workspace")),
+            ("/workspace/a/./b", real("/workspace/a/b")),
+            ("/workspace/tmp/x", real("/workspace/tmp/x")),
+            ("/workspace/a/../../workspace/b", real("/workspace/b")),
             ("/tmp", real("/tmp")),
             ("/tmp/a/b", real("/tmp/a/b")),
             ("/dev/null", Place::Device(Device::Null)),

@@ -61,6 +61,11 @@ const POWERS: [(&str, &[Capability]); 7] = [
 ];
 
 impl Needs {
+    /// Whether it is a shell: one that asks the host where it is.
+    pub(crate) fn has_shell(&self) -> bool {
+        self.imports.iter().any(|import| import.name.starts_with("palisade:host/shell@"))
+    }
+
     /// Reads the imports of a component.
     pub(crate) fn of(component: &Component) -> Result<Self, NeedsError> {
         let mut needs = Self::default();

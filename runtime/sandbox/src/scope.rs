@@ -191,7 +191,10 @@ impl Scope {
             pre,
             limits: self.limits_with(native.as_ref()),
             engine: self.engine.clone(),
-            preopens: self.preopens.narrow(&grants.files),
+            preopens: match tool.needs().has_shell() {
+                true => self.preopens.narrow(&grants.files).for_shell(),
+                false => self.preopens.narrow(&grants.files),
+            },
             grants,
             storage,
             native,

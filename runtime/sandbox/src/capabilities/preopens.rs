@@ -111,6 +111,23 @@ impl Preopens {
     }
 }
 
+/// What a shell calls the workspace. Relative paths would not do: to a guest `./tmp` is what `/tmp` is.
+const SHELLS_NAME: &str = "/workspace";
+
+impl Preopens {
+    /// The same under the names that a shell has for them.
+    pub(crate) fn for_shell(self) -> Self {
+        let renamed = |folder: &Preopen| {
+            let name = match folder.path.is_root() {
+                true => SHELLS_NAME.into(),
+                false => format!("{SHELLS_NAME}/{}", folder.path).into(),
+            };
+            Preopen { name, ..folder.clone() }
+        };
+        Self { folders: self.folders.iter().map(renamed).collect(), ..self }
+    }
+}
+
 impl Preopen {
     /// An open folder, to be looked at.
     pub(crate) fn new(name: &str, folder: File) -> Self {
