@@ -387,7 +387,7 @@ impl Outfit {
     fn link(&self, guest: &BuiltIn, name: &'static str, effective: &Effective, scope: &Scope) -> Result<bool, String> {
         let compiled = guest.load(&self.engine, None).map_err(|failure| failure.to_string())?;
         let description = Description { name: name.to_owned(), ..guest.description() };
-        let bounds = Bounds { grants: None, gate: Some(gate(name, effective)) };
+        let bounds = Bounds { gate: Some(gate(name.to_owned(), effective)), ..Bounds::default() };
         match scope.add_within(&compiled, &description, "probe", bounds) {
             Ok(()) => Ok(true),
             Err(LinkRefusal::NotGranted { .. }) if [DIAL, EXEC].contains(&guest.name) => Ok(false),
