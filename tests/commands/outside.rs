@@ -1,9 +1,17 @@
 //! Agents outside of the sandbox as `palisade run` meets them. A small program plays `claude`.
-#![expect(clippy::unwrap_used, reason = "a test that cannot set its stage has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test that cannot set its stage has failed; looks which processes are left"
+)]
 
-use std::path::Path;
+use std::{
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
-use crate::world::World;
+use crate::{running::Running, world::World};
 
 const FREE: &str = "---\nname: free\ndescription: Does what it likes.\n---\nBe brief.\n";
 
@@ -14,6 +22,87 @@ fn allowing() -> String {
         "[outside]\nallow = [\"claude-cli\"]\n[outside.claude-cli]\ncommand = \"{}\"\nenv = [\"ITS_KEY\"]\n",
         fake.canonicalize().unwrap().display()
     )
+}
+
+/// An agent that is such a program, and one that asks it.
+fn asking(grants: &str) -> World {
+    let world = World::new();
+    world.configure(&allowing());
+    world.add_agent("coder", "---\nname: coder\ndescription: A program.\nchat: { provider: claude-cli }\n---\n");
+    let asker = format!("---\nname: asker\ndescription: Asks.\ntools: [Read, Task, agents_message]\n{grants}---\n");
+    world.add_agent("asker", &asker);
+    world
+}
+
+const GRANTED: &str = "grants: { agents: [\"*\"], outside: [claude-cli] }\n";
+
+/// Runs the one that asks, and gives what was said.
+fn asked(world: &World, replies: &str) -> String {
+    let model = world.script("asks.json", replies);
+    world.palisade(&["run", "asker", "--model", &model, "--json", "--transcript", "go"]).with_code(0).stdout
+}
+
+const ASKS: &str = r#"[{"calls": [
+        {"id": "1", "tool": "task", "input": {"agent": "coder", "prompt": "hello"}},
+        {"id": "2", "tool": "agents_message", "input": {"agentId": "coder", "content": "tools", "session": "create"}}
+    ]}, {"text": "done"}]"#;
+
+/// J15
+#[test]
+fn an_agent_that_was_granted_a_program_asks_it() {
+    let world = asking(GRANTED);
+    let said = asked(&world, ASKS);
+    assert!(said.contains("Hi there.") && said.contains("It says hello."), "{said}");
+    assert!(said.contains("it runs as `claude-cli`, outside of the sandbox"), "{said}");
+    // A person goes on with what it began, with the same program.
+    let ended = world.palisade(&["run", "coder", "--continue", "-q", "arguments"]).with_code(0);
+    assert!(ended.stdout.contains("--resume"), "{}", ended.stdout);
+}
+
+/// J15, CF-31. Nothing holds such a program to what the one that asks may do.
+#[test]
+fn an_agent_that_was_not_granted_a_program_does_not_reach_it_through_others() {
+    let all = "grants: { agents: [\"*\"], files: { \".\": read-write } }\n";
+    for grants in ["", all, "grants: { agents: [\"*\"], outside: [pi-cli] }\n"] {
+        let said = asked(&asking(grants), ASKS);
+        assert!(said.contains("nothing holds it to what `asker`, which asks, may do"), "{said}");
+        assert!(!said.contains("Hi there.") && !said.contains("It says hello."), "{said}");
+    }
+    // Neither the one below one that was not granted it, nor the one above.
+    let through = r#"[{"calls": [{"tool": "task", "input": {"agent": "middle", "prompt": "have it done"}}]},
+        {"calls": [{"tool": "agents_message", "input": {"agentId": "coder", "content": "hello"}}]},
+        {"text": "no"}, {"text": "done"}]"#;
+    for (above, between, reached) in [(GRANTED, "", false), (all, GRANTED, false), (GRANTED, GRANTED, true)] {
+        let world = asking(above);
+        let middle = format!("---\nname: middle\ndescription: Asks, too.\ntools: [agents_message]\n{between}---\n");
+        world.add_agent("middle", &middle);
+        let model = world.script("through.json", through);
+        let ended = world.palisade(&["run", "asker", "--model", &model, "go"]).with_code(0);
+        let refused = ended.stderr.contains("`claude-cli` runs outside of the sandbox");
+        assert_eq!((ended.stderr.contains("coder answered"), refused), (reached, !reached), "{}", ended.stderr);
+    }
+}
+
+/// J15, CF-27
+#[test]
+fn a_program_that_was_asked_ends_with_the_one_that_asked() {
+    let world = asking(GRANTED);
+    let replies = r#"[{"calls": [{"tool": "agents_message", "input": {"agentId": "coder", "content": "hangs"}}]}, {"text": "done"}]"#;
+    let model = world.script("hangs.json", replies);
+    let mut running = Running::start(&world, &["run", "asker", "--model", &model, "go"], "");
+    let started = || world.read("started").filter(|text| text.ends_with('\n'));
+    let since = Instant::now();
+    while started().is_none() {
+        assert!(since.elapsed() < Duration::from_secs(30), "it was not started");
+        thread::sleep(Duration::from_millis(10));
+    }
+    running.interrupt();
+    running.code();
+    let processes = started().unwrap();
+    for process in processes.split_whitespace() {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        assert!(status.is_empty() || status.contains("Z (zombie)"), "{process} is left: {status}");
+    }
 }
 
 /// O3, O4, O6

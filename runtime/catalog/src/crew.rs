@@ -7,7 +7,9 @@ use std::{
 };
 
 use async_trait::async_trait;
-use palisade_agent::{Agent, Ceiling, Crew, Equipment, Peer, Provider, Recruit, RecruitError, Seat, Tool};
+use palisade_agent::{
+    Agent, Ceiling, Crew, Equipment, Peer, Provider, Recruit, RecruitError, Seat, Surroundings, Tool, Toolbox,
+};
 use palisade_grants::DELEGATION;
 
 use crate::{
@@ -17,8 +19,8 @@ use crate::{
 
 /// Gives an agent what it works with. Implemented where models are known.
 pub trait Outfitter: Send + Sync + 'static {
-    /// The model that an agent speaks to: its own, or the one of whoever asks. An agent that would run outside
-    /// of the sandbox, where no ceiling holds, is refused.
+    /// The model that an agent speaks to: its own, or the one of whoever asks. A program outside of the sandbox, where
+    /// no ceiling holds, is none unless the agent's grants have it.
     fn model(&self, effective: &Effective, asked_by: &Seat) -> Result<Chosen, String>;
 
     /// Its tools, and of those that the host carries out the ones in its scope. May take long.
@@ -31,6 +33,8 @@ pub struct Chosen {
     pub provider: Arc<dyn Provider>,
     /// What whoever asked should know of the choice.
     pub warning: Option<String>,
+    /// Whether it is a program outside of the sandbox. It has tools of its own and gets none of ours.
+    pub is_outside: bool,
 }
 
 /// The agents of a registry.
@@ -125,11 +129,24 @@ impl Crew for LocalCrew {
         let (outfitter, asked_by) = (Arc::clone(&self.outfitter), asked_by.clone());
         let equipping = tokio::task::spawn_blocking(move || {
             let chosen = outfitter.model(&effective, &asked_by)?;
-            Ok((chosen, outfitter.tools(&effective, &own_tools)?))
+            let equipped = (!chosen.is_outside).then(|| outfitter.tools(&effective, &own_tools)).transpose()?;
+            Ok((chosen, equipped))
         });
         let equipped = equipping.await.map_err(|error| unusable(error.to_string()))?;
-        let (Chosen { provider, warning }, Equipped { mut toolbox, left_out, .. }) = equipped.map_err(unusable)?;
+        let (Chosen { provider, warning, .. }, equipped) = equipped.map_err(unusable)?;
         warnings.extend(warning);
+        let Some(Equipped { mut toolbox, left_out, .. }) = equipped else {
+            let toolbox = Toolbox::new(Vec::new()).map_err(|error| unusable(error.to_string()))?;
+            return Ok(Equipment {
+                provider,
+                toolbox,
+                surroundings: {
+                    let known_skills = surroundings.known_skills;
+                    Surroundings { known_skills, ..Surroundings::default() }
+                },
+                warnings,
+            });
+        };
         // Far down there is nobody left to be asked; one sentence is enough for all the tools for that.
         let is_asking = |name: &str| DELEGATION.contains(&name);
         if !toolbox.specs().iter().any(|spec| is_asking(&spec.name)) {

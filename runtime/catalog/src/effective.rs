@@ -197,8 +197,9 @@ fn names_only_public_addresses(agent: &Agent) -> bool {
 }
 
 /// The grants of a definition that names none: the workspace, read-only unless one of its tools
-/// writes (a shell does, unless the definition denies what else would); the hosts that its rules name; other agents if a tool asks them; native programs, as far as they
-/// are allowed, if a tool runs them; nothing else, because nothing else was asked for.
+/// writes (a shell does, unless the definition denies what else would); the hosts that its rules name; other agents if a
+/// tool asks them; native programs, as far as they are allowed, if a tool runs them; nothing else, because nothing else was
+/// asked for. It does not say what the agent itself may not be.
 fn derived(agent: &Agent, tools: &[&Candidate]) -> Grants {
     let is_held_back = |tool: &Candidate| RUNNING.contains(&tool.canonical()) && denies_writing(agent);
     let writes = tools.iter().any(|tool| needs(tool).contains(&Capability::FsWrite) && !is_held_back(tool));
@@ -208,7 +209,8 @@ fn derived(agent: &Agent, tools: &[&Candidate]) -> Grants {
     let runs = tools.iter().any(|tool| needs(tool).contains(&Capability::Exec));
     let native = if runs { Grants::everything() } else { Grants::default() };
     let Grants { commands, env, .. } = native;
-    Grants { http: agent.scope.hosts(), agents, commands, env, ..Grants::workspace(access) }
+    let Grants { outside, .. } = Grants::everything();
+    Grants { http: agent.scope.hosts(), agents, commands, env, outside, ..Grants::workspace(access) }
 }
 
 /// The host's capabilities among those that a tool names.

@@ -177,6 +177,7 @@ fn grants(grants: &Grants) -> Value {
     value.insert("agents".to_owned(), json!(grants.agents));
     value.insert("env".to_owned(), json!(grants.env));
     value.insert("secrets".to_owned(), json!(grants.secrets));
+    value.insert("outside".to_owned(), json!(grants.outside));
     value.insert("storage".to_owned(), json!(grants.storage));
     value.into()
 }

@@ -78,6 +78,8 @@ pub struct Registry {
 struct Native {
     commands: CommandsGrant,
     programs: Option<Arc<Programs>>,
+    /// Those outside of the sandbox.
+    outside: NamesGrant,
 }
 
 /// The definitions of one name, the strongest first. There is always one.
@@ -160,7 +162,13 @@ impl Registry {
     /// Lets agents be granted native programs: these commands and no others, and this is what they find.
     /// Only the operator and the user say so; no definition and no project does.
     pub fn allow_programs(&mut self, commands: CommandsGrant, programs: Programs) {
-        self.native = Native { commands, programs: Some(Arc::new(programs)) };
+        self.native.commands = commands;
+        self.native.programs = Some(Arc::new(programs));
+    }
+
+    /// Lets agents be programs outside of the sandbox: these and no others. Only the operator and the user say so.
+    pub fn allow_outside(&mut self, names: NamesGrant) {
+        self.native.outside = names;
     }
 
     /// What native programs find, if any are allowed.
@@ -183,6 +191,7 @@ impl Registry {
             files: self.kept_back.taken_from(ceiling.files),
             commands: ceiling.commands.narrow(&self.native.commands),
             env: ceiling.env.narrow(&variables),
+            outside: ceiling.outside.narrow(&self.native.outside),
             ..ceiling
         }
     }

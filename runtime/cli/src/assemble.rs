@@ -109,17 +109,13 @@ pub(crate) fn spoken(flag: Option<&str>, effective: &mut Effective, place: &Plac
     Ok(Spoken { provider, warning, secrets })
 }
 
-/// The model that an agent speaks to which another one asks. Programs outside of the sandbox are none: no
-/// ceiling holds there.
-pub(crate) fn connected(target: Target) -> anyhow::Result<Box<dyn Provider>> {
+/// The model that an agent speaks to which another one asks, and which may be this one.
+pub(crate) fn connected(target: Target, effective: &Effective, place: &Place<'_>) -> anyhow::Result<Box<dyn Provider>> {
     Ok(match target {
         Target::Offline => Box::new(Offline),
         Target::Scripted(file) => Box::new(scripted(&file)?),
         Target::Server(route) => palisade_model::connect(choose::connection(*route)?)?,
-        Target::Outside { program, .. } => bail!(
-            "`{program}` runs outside of the sandbox, where nothing holds it to what another agent may do; only a \
-             person can start it, with `palisade run`"
-        ),
+        Target::Outside { program, model } => place.program(&program, model, &mut effective.clone())?,
     })
 }
 

@@ -8,12 +8,14 @@ use std::{
 
 use palisade_agent::{Asker, PermissionMode, Provider, Runtime, Seat, Tool};
 use palisade_catalog::{Chosen, Effective, Equipped, Outfitter};
+use palisade_model::{Target, suited};
 
 use crate::{
     artifacts::Shelf,
     assemble::{self, Assembly},
     choose,
     config::Config,
+    outside::Place,
 };
 
 /// What agents work with that other agents ask.
@@ -41,18 +43,24 @@ impl Outfitter for Outfit {
         }
         let (target, warning) = choose::own(&effective.agent, &self.config);
         let Some(target) = target else {
-            return Ok(Chosen { provider: Arc::clone(&asked_by.provider), warning });
+            return Ok(Chosen { provider: Arc::clone(&asked_by.provider), warning, is_outside: false });
         };
+        let outside = match &target {
+            Target::Outside { program, .. } => Some(self.outside(program, effective, asked_by)?),
+            _ => None,
+        };
+        let (warning, is_outside) = (outside.clone().or(warning), outside.is_some());
         let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
         let name = target.name();
         let provider = match connected.get(&name) {
             Some(provider) => Arc::clone(provider),
             None => {
-                let provider = assemble::connected(target).map_err(|error| format!("{error:#}"))?;
+                let place = Place { config: &self.config, data: self.data.as_deref(), workspace: &self.workspace };
+                let provider = assemble::connected(target, effective, &place).map_err(|error| format!("{error:#}"))?;
                 Arc::clone(connected.entry(name).or_insert_with(|| Arc::from(provider)))
             }
         };
-        Ok(Chosen { provider, warning })
+        Ok(Chosen { provider, warning, is_outside })
     }
 
     fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String> {
@@ -66,5 +74,25 @@ impl Outfitter for Outfit {
             toolbox = toolbox.keeping(Arc::new(Shelf::below(data)));
         }
         Ok(Equipped { toolbox, ..equipped })
+    }
+}
+
+impl Outfit {
+    /// Lets an agent be a program outside of the sandbox, if whoever asks it may have that; and says what that means.
+    fn outside(&self, program: &str, effective: &Effective, asked_by: &Seat) -> Result<String, String> {
+        let by = &asked_by.agent.name;
+        if !effective.grants.outside.iter().any(|granted| granted.matches(program)) {
+            return Err(format!(
+                "`{program}` runs outside of the sandbox, where nothing holds it to what `{by}`, which asks, may do; \
+                 `grants: {{ outside: [\"{program}\"] }}` in the definition of `{by}` and of everybody above it would \
+                 allow it"
+            ));
+        }
+        // Also where another agent has connected to it before.
+        suited(&effective.agent, program).map_err(|error| error.to_string())?;
+        Ok(format!(
+            "it runs as `{program}`, outside of the sandbox, with the rights of whoever started this program: of what `{by}`, \
+             which asks, hands down, only steps, time and tokens hold it"
+        ))
     }
 }

@@ -7,12 +7,14 @@ use palisade_grants::CommandsGrant;
 use palisade_sandbox::Programs;
 
 use crate::{
-    config::Exec,
+    config::{Exec, Typed},
     settings::{self, Settings},
 };
 
 /// Tells a registry what is allowed: nothing, unless the configuration of the operator or the user says so.
-pub(crate) fn allow(exec: &Exec, settings: &Settings, registry: &mut Registry) {
+pub(crate) fn allow(typed: &Typed, settings: &Settings, registry: &mut Registry) {
+    let Typed { exec, outside, .. } = typed;
+    registry.allow_outside(outside.allow.iter().filter_map(|name| name.parse().ok()).collect());
     // What is no command was refused when the configuration was read.
     let commands: CommandsGrant = exec.allow.iter().filter_map(|command| command.parse().ok()).collect();
     if !commands.is_empty() {

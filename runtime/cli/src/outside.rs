@@ -7,16 +7,14 @@ use palisade_agent::{Agent, Provider, Runtime};
 use palisade_catalog::Effective;
 use palisade_model::{CliAgent, External, Outside, OutsideGrant, Program, suited};
 
-use crate::{
-    config::Config,
-    settings::{self, Settings},
-};
+use crate::{config::Config, settings};
 
 /// Where a program is started from.
 pub(crate) struct Place<'a> {
     /// What is configured. A project has no say in what may be outside.
     pub(crate) config: &'a Config,
-    pub(crate) settings: &'a Settings,
+    /// Where this program keeps what it has to remember.
+    pub(crate) data: Option<&'a Path>,
     pub(crate) workspace: &'a Path,
 }
 
@@ -31,7 +29,7 @@ impl Place<'_> {
         let program = Program::find(name).with_context(|| format!("there is no program `{name}`"))?;
         let permitted = self.grant()?.permit(program)?;
         leave_out_tools(effective, name)?;
-        let Some(data) = &self.settings.data else {
+        let Some(data) = self.data else {
             bail!("there is no place to mark its sessions in; set HOME, or PALISADE_DATA_DIR");
         };
         let own = self.config.typed.outside.programs.get(name).cloned().unwrap_or_default();

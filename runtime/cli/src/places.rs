@@ -57,7 +57,7 @@ impl Lookup {
         let core: Vec<&str> = BuiltIn::all().map(|tool| tool.name).collect();
         let loaded = Registry::load(&self.places(settings, workspace), &core);
         let mut registry = loaded.context("the agents cannot be loaded")?;
-        native::allow(&self.config(settings, workspace, &registry).typed.exec, settings, &mut registry);
+        native::allow(&self.config(settings, workspace, &registry).typed, settings, &mut registry);
         Ok(registry)
     }
 

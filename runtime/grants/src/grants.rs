@@ -30,6 +30,10 @@ pub struct Grants {
     /// Secrets that the host may insert into a request to their bound host.
     #[serde(skip_serializing_if = "Reach::is_empty")]
     pub secrets: NamesGrant,
+    /// Programs outside of the sandbox that those it asks may be. Nothing that was granted holds for them, so nobody
+    /// hands this down who was not granted it by name.
+    #[serde(skip_serializing_if = "Reach::is_empty")]
+    pub outside: NamesGrant,
     /// The plugin's own key-value space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<StorageGrant>,
@@ -52,6 +56,7 @@ impl Grants {
             agents: all_if(capabilities.contains(&Capability::Agents)),
             env: all_if(capabilities.contains(&Capability::Env)),
             secrets: all_if(capabilities.contains(&Capability::Secrets)),
+            outside: all_if(capabilities.contains(&Capability::Agents)),
             storage: capabilities.contains(&Capability::Storage).then_some(StorageGrant { bytes: u64::MAX }),
         }
     }
@@ -75,6 +80,7 @@ impl Grants {
             agents: self.agents.narrow(&other.agents),
             env: self.env.narrow(&other.env),
             secrets: self.secrets.narrow(&other.secrets),
+            outside: self.outside.narrow(&other.outside),
             storage: self.storage.zip(other.storage).map(|(a, b)| a.narrow(b)),
         }
     }

@@ -1,7 +1,7 @@
 use palisade_agent::{
     Account, Budget, Cancellation, Listener, ModelName, Prompt, ProviderError, Quiet, Reply, SessionKey, cancellation,
 };
-use palisade_grants::{Lists, Pattern, Rule};
+use palisade_grants::{Access, Grants, Lists, NamesGrant, Pattern, Rule};
 
 use super::*;
 use crate::effective;
@@ -195,4 +195,30 @@ async fn what_cannot_be_given_is_said() {
     let recruit = crew.recruit("worker", &seat).unwrap();
     let refused = crew.equip(&recruit, &seat, Vec::new()).await.err().unwrap();
     assert_eq!(refused.to_string(), "agent `worker` cannot be used: there is no model");
+}
+
+/// J15, DEL-01. What runs outside of the sandbox is held by nothing, so it goes down only by name.
+#[test]
+fn a_program_outside_of_the_sandbox_is_handed_down_only_by_those_that_were_granted_it() {
+    let crew = crew(|registry| {
+        registry.register(Agent { grants: Some(Grants::everything()), ..Agent::new("middle", "Asks, too.") }).unwrap();
+        registry.allow_outside(NamesGrant::new("claude-cli".parse()));
+    });
+    let reaches = |asker: Agent, name: &str| {
+        let seat = Seat { ceiling: Ceiling::open(), ..seat(asker, "anthropic") };
+        let outside = crew.recruit(name, &seat).unwrap().ceiling.grants.outside;
+        ["claude-cli", "pi-cli"].map(|program| outside.iter().any(|granted| granted.matches(program)))
+    };
+    let granted = |outside: &[&str]| {
+        let outside = outside.iter().flat_map(|name| name.parse()).collect();
+        let grants = Grants { outside, agents: Grants::everything().agents, ..Grants::workspace(Access::Read) };
+        Agent { grants: Some(grants), ..asker() }
+    };
+    assert_eq!(reaches(granted(&["claude-cli", "pi-cli"]), "worker"), [true, false]);
+    assert_eq!(reaches(granted(&["*"]), "worker"), [true, false]);
+    assert_eq!(reaches(granted(&["pi-cli"]), "worker"), [false, false]);
+    for narrower in [asker(), granted(&[])] {
+        assert_eq!(reaches(narrower.clone(), "worker"), [false, false]);
+        assert_eq!(reaches(narrower, "middle"), [false, false]);
+    }
 }

@@ -1,7 +1,7 @@
 //! What an agent hands down to those it asks.
 
 use palisade_agent::{CallLimits, Ceiling};
-use palisade_grants::Candidate;
+use palisade_grants::{Candidate, NamesGrant};
 use palisade_sandbox::Limits;
 
 use super::Effective;
@@ -22,10 +22,15 @@ impl Effective {
         Ceiling { grants: self.grants.clone(), limits, tools: self.only.clone() }
     }
 
-    /// What those it asks may do at most: what it may do itself, without what its own rules keep from it.
+    /// What those it asks may do at most: what it may do itself, without what its own rules keep from it. A program
+    /// outside of the sandbox may do everything, so it is asked only by one whose definition says so.
     pub fn handed_down(&self) -> Ceiling {
         let tools: Vec<&Candidate> = self.tools.iter().map(|tool| &tool.candidate).collect();
-        Ceiling { grants: self.agent.scope.handed_down(&self.grants, &tools), ..self.ceiling() }
+        let mut grants = self.agent.scope.handed_down(&self.grants, &tools);
+        if self.agent.grants.is_none() {
+            grants.outside = NamesGrant::default();
+        }
+        Ceiling { grants, ..self.ceiling() }
     }
 
     /// The same, and no other tools than its own.

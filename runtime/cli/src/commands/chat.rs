@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let (wanted, elsewhere) = (arguments.sessions.wanted()?, arguments.lookup.elsewhere());
     let held = runtime.block_on(Held::find(wanted, database, &agent.name, &workspace, elsewhere))?;
     let mut effective = sessions::effective_in(held.known(), &agent, &registry);
-    let place = Place { config: &config, settings, workspace: &workspace };
+    let place = Place { config: &config, data: settings.data.as_deref(), workspace: &workspace };
     let Spoken { provider, warning, .. } = assemble::spoken(arguments.model.as_deref(), &mut effective, &place)?;
     sessions::refuse_outside(held.known(), provider.name())?;
     config.warn(terminal);

@@ -114,7 +114,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let (wanted, elsewhere) = (arguments.sessions.wanted()?, arguments.lookup.elsewhere());
     let held = runtime.block_on(Held::find(wanted, database, &agent.name, &workspace, elsewhere))?;
     let mut effective = sessions::effective_in(held.known(), &agent, &registry);
-    let place = Place { config: &config, settings, workspace: &workspace };
+    let place = Place { config: &config, data: settings.data.as_deref(), workspace: &workspace };
     let mut spoken = assemble::spoken(arguments.model.as_deref(), &mut effective, &place)?;
     let recording = arguments.record.as_deref().map(|file| spoken.record(file)).transpose()?;
     let Spoken { provider, warning, .. } = spoken;

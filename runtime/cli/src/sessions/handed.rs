@@ -35,14 +35,20 @@ pub(crate) fn effective_in(session: Option<&Session>, agent: &Agent, registry: &
     effective_under(&agent, &available, registry, Under { ceiling, asked_by })
 }
 
-/// Refuses a model that is an agent of its own where something was handed down: nothing would hold it to that.
+/// Refuses a model that is an agent of its own where something was handed down, and not that: nothing would hold it to
+/// the rest.
 pub(crate) fn refuse_outside(session: Option<&Session>, provider: &str) -> anyhow::Result<()> {
     match session.and_then(|session| Some((session, handed(session)?))) {
-        Some((session, Handed { asked_by, .. })) if outside::reach(provider).is_some() => bail!(
-            "session `{}` holds to what `{asked_by}`, which began it, may do, and nothing holds `{provider}` to that; \
+        Some((session, Handed { asked_by, ceiling, .. }))
+            if outside::reach(provider).is_some()
+                && !ceiling.grants.outside.iter().any(|granted| granted.matches(provider)) =>
+        {
+            bail!(
+                "session `{}` holds to what `{asked_by}`, which began it, may do, and nothing holds `{provider}` to that; \
              choose another model with --model",
-            short(&session.id)
-        ),
+                short(&session.id)
+            )
+        }
         _ => Ok(()),
     }
 }
@@ -50,7 +56,7 @@ pub(crate) fn refuse_outside(session: Option<&Session>, provider: &str) -> anyho
 #[cfg(test)]
 mod tests {
     use palisade_agent::{LOCAL_TENANT, NewSession};
-    use palisade_grants::{Access, Grants};
+    use palisade_grants::{Access, Grants, NamesGrant};
 
     use super::*;
 
@@ -85,6 +91,13 @@ mod tests {
         let (free, under) = (session(None).await, session(Some(reads())).await);
         assert!(refuse_outside(None, "claude-cli").is_ok() && refuse_outside(Some(&free), "claude-cli").is_ok());
         assert!(refuse_outside(Some(&under), "offline").is_ok());
+        let mut granted = under.clone();
+        let outside = granted.origin.ceiling.as_mut().map(|ceiling| &mut ceiling.grants.outside).unwrap();
+        *outside = NamesGrant::new("claude-cli".parse());
+        assert!(refuse_outside(Some(&granted), "claude-cli").is_ok());
+        assert!(
+            refuse_outside(Some(&granted), "pi-cli").is_err() && refuse_outside(Some(&granted), "external").is_err()
+        );
         let error = refuse_outside(Some(&under), "claude-cli").unwrap_err().to_string();
         assert!(error.contains("what `plan`, which began it, may do"), "{error}");
     }

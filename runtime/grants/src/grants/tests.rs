@@ -79,6 +79,7 @@ fn grants() -> impl Strategy<Value = Grants> {
             http,
             commands,
             secrets: env.clone(),
+            outside: agents.clone(),
             agents,
             env,
             storage: storage.map(|bytes| StorageGrant { bytes }),
@@ -112,7 +113,9 @@ fn within(narrow: &Grants, wide: &Grants) -> bool {
             !narrow.commands.iter().any(|own| own.matches(words)) || wide.commands.iter().any(|own| own.matches(words))
         })
         && names.iter().all(|name| {
-            (!any(&narrow.agents, name) || any(&wide.agents, name)) && (!any(&narrow.env, name) || any(&wide.env, name))
+            (!any(&narrow.agents, name) || any(&wide.agents, name))
+                && (!any(&narrow.env, name) || any(&wide.env, name))
+                && (!any(&narrow.outside, name) || any(&wide.outside, name))
         })
         && narrow.storage.map(|storage| storage.bytes) <= wide.storage.map(|storage| storage.bytes)
 }

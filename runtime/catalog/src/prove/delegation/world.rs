@@ -350,7 +350,7 @@ impl Outfitter for Outfit {
         };
         let (notes, level) = (self.notes.clone(), asked_by.chain.len());
         let provider: Arc<dyn Provider> = Arc::new(Hostile { notes, level, part });
-        Ok(Chosen { provider, warning: None })
+        Ok(Chosen { provider, warning: None, is_outside: false })
     }
 
     fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String> {
