@@ -98,14 +98,17 @@ fn a_shell_runs_the_programs_that_are_allowed_and_no_others() {
     }
     world.add("new file", "x");
     assert!(bash("verification", "git status").starts_with("exit code 127\n"), "nothing is allowed yet");
-    world.configure("[exec]\nallow = [\"git status:*\", \"uname\"]\n");
+    world.configure("[exec]\nallow = [\"getconf PAGE_SIZE\", \"git status:*\"]\n");
     let said = bash("verification", "git status --short | grep -c '^??'; git status --short 'new file' | cat");
     assert!(said.starts_with("exit code 0\n") && said.ends_with("?? \"new file\"\n"), "{said}");
     let said = bash("verification", "cd src && git status --short . ; pwd");
     assert!(said.contains("?? ./") && said.ends_with("/workspace/src\n"), "{said}");
-    for refused in ["git init", "git status --short; git log", "g=git; $g commit -m x", "uname -a"] {
+    for refused in ["git init", "git status --short; git log", "g=git; $g commit -m x", "getconf ARG_MAX"] {
         let said = bash("verification", refused);
-        assert!(said.starts_with("exit code 126\n") && said.contains("granted is git status:*, uname"), "{said}");
+        assert!(
+            said.starts_with("exit code 126\n") && said.contains("granted is getconf PAGE_SIZE, git status:*"),
+            "{said}"
+        );
     }
     assert!(bash("verification", "command -v git; type git").contains("git"));
     assert!(bash("review", "git status").starts_with("exit code 127\n"), "its definition grants no commands");
@@ -118,21 +121,21 @@ fn a_shell_runs_the_programs_that_are_allowed_and_no_others() {
 #[test]
 fn what_a_rule_denies_is_not_run_by_a_script_in_a_file_either() {
     let world = World::new();
-    world.configure("[exec]\nallow = [\"expr:*\", \"uname:*\"]\n");
-    world.add("run.sh", "uname -s\nuname -a\n");
+    world.configure("[exec]\nallow = [\"getconf:*\"]\n");
+    world.add("run.sh", "getconf PAGE_SIZE\ngetconf ARG_MAX\n");
     world.add_agent(
         "careful",
-        "---\nname: careful\ndescription: d\ntools: [bash]\ndisallowed_tools: [\"Bash(uname -a:*)\"]\n---\n",
+        "---\nname: careful\ndescription: d\ntools: [bash]\ndisallowed_tools: [\"Bash(getconf ARG_MAX:*)\"]\n---\n",
     );
     let bash = |command: &str| {
         let input = json!({ "command": command }).to_string();
         world.palisade(&["tools", "call", "bash", "--agent", "careful", "--input", &input])
     };
-    assert!(bash("uname -s").with_code(0).stdout.contains("Linux"));
-    assert_ne!(bash("uname -a").code, 0);
+    assert!(bash("getconf PAGE_SIZE").with_code(0).stdout.starts_with("exit code 0\nstdout"));
+    assert_ne!(bash("getconf ARG_MAX").code, 0);
     let said = bash("bash run.sh").with_code(0).stdout;
-    assert!(said.starts_with("exit code 126\n") && said.contains("`Bash(uname -a:*)` denies it"), "{said}");
-    assert!(said.ends_with("stdout (6 bytes):\nLinux\n"), "{said}");
+    assert!(said.starts_with("exit code 126\n") && said.contains("`Bash(getconf ARG_MAX:*)` denies it"), "{said}");
+    assert!(said.contains("stdout (5 bytes):\n") && said.lines().count() == 5, "one of two ran: {said}");
 }
 
 /// D3, D12, CF-15. A tool of an old manifest is a program that reads JSON and prints its answer.
@@ -178,9 +181,11 @@ fn commands_of_old_plugins_run_where_they_are_allowed() {
     definition("skilled", "tools: [bash, shout]\n");
     definition("quiet", "tools: [bash]\n");
     definition("denied", "tools: [bash, shout]\npermissions: { deny: [\"shout(*secret*)\"] }\n");
-    let said = shell("skilled", "shout --text quiet | head -c 20 | tee heard; cd src; shout --help | head -1");
+    let said =
+        shell("skilled", "shout --text quiet 2> errors | head -c 20 | tee heard; cd src; shout --help | head -1");
     assert!(said.contains("QUIET") && said.contains("shout: Shouts."), "{said}");
     assert!(world.read("heard").unwrap().contains("QUIET"));
+    assert!(world.read("errors").unwrap().contains("Read-only file system"), "streams stay apart");
     assert!(shell("quiet", "shout --text quiet").contains("shout: command not found"));
     assert!(shell("skilled", "shout --volume 3").contains("there is no --volume; there are --text"));
     let said = shell("denied", "shout --text allowed; shout --text 'a secret'");

@@ -63,7 +63,7 @@ fn scratch_is_there_for_whoever_may_write() {
     let world = World::new();
     let shell = Shell::load(&world);
     assert_eq!(shell.run(&world, "echo x > /tmp/a; mv /tmp/a b; cat b; ls /tmp").stdout, "x\n");
-    let world = World::new().reading();
+    let world = world.neighbour().reading();
     assert_ne!(shell.run(&world, "echo x > /tmp/a").code, 0);
     world.put("tmp/mine", "mine");
     assert_eq!(shell.run(&world, "ls tmp; ls -d /tmp").stdout, "mine\n", "there is none, whatever the workspace has");

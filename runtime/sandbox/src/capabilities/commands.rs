@@ -10,7 +10,7 @@ use crate::{
     bindings::process::{Command, Error, Outcome},
     capabilities::{
         preopens::{Files, Preopens},
-        process::{Native, run_tool},
+        process::{Native, run_permitted},
         trail::Trail,
     },
     host::Host,
@@ -83,25 +83,30 @@ pub(crate) async fn run(host: &mut Host, offered: &Offered, asked: Command) -> R
         Host::deny(&mut host.denials, denial);
         return Err(Error::Denied(text));
     }
-    let report = match (tool, &offered.native) {
-        (CommandTool::Linked(tool), _) => Box::pin(sandbox::call_from(host, tool, &input)).await,
+    let ended = match (tool, &offered.native) {
+        (CommandTool::Linked(tool), _) => {
+            let report = Box::pin(sandbox::call_from(host, tool, &input)).await;
+            report.denials.iter().for_each(|denial| Host::deny(&mut host.denials, denial.clone()));
+            answer(name, report)
+        }
         (CommandTool::Program(program, _), Some((native, preopens, limits))) => {
             let program = ProgramCall { input: input.into_bytes(), ..program.clone() };
-            let mut files = Files::new(preopens, limits);
-            files.quota = Arc::clone(&host.files.quota);
+            let files = Files::new(preopens, limits);
             let deadline = host.deadline.min(Instant::now() + limits.call_time);
-            run_tool(native, &files, limits, &program, deadline, &host.cancelled)
+            match run_permitted(native, &files, limits, &program, deadline, &host.cancelled) {
+                Ok(ran) => ran.map(Outcome::from).map_err(Error::from),
+                Err(denial) => {
+                    let text = denial.to_string();
+                    Host::deny(&mut host.denials, denial);
+                    Err(Error::Denied(text))
+                }
+            }
         }
-        (CommandTool::Program(..), None) => {
-            return Err(Error::Denied("no native program is granted".to_owned()));
-        }
+        (CommandTool::Program(..), None) => Err(Error::Denied("no native program is granted".to_owned())),
     };
     // The other tool may have moved what this one remembers.
     host.trail = Trail::default();
-    for denial in report.denials.iter().cloned() {
-        Host::deny(&mut host.denials, denial);
-    }
-    answer(name, report)
+    ended
 }
 
 /// What a call came to, as a command says it.

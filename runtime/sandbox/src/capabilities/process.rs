@@ -132,11 +132,33 @@ pub(crate) fn run_tool(
     call: &Call,
 ) -> Report {
     let started = Instant::now();
-    let permitted = match native.commands.permit(&program.program, &program.arguments) {
-        Ok(permitted) => permitted,
+    let ran = match run_permitted(native, files, limits, program, deadline, call) {
+        Ok(ran) => ran,
         Err(denial) => return Report { denials: vec![denial.clone()], ..Report::failed(Failure::Denied(denial)) },
     };
-    let ran = run(
+    let outcome = match ran {
+        Ok(Ran { code: Some(0), stdout, .. }) => Ok(String::from_utf8_lossy(&stdout).into_owned()),
+        Ok(Ran { code, stdout, stderr, .. }) => Err(Failure::Failed(unsuccessful(code, &stdout, &stderr))),
+        Err(NotRun::OutOfTime(limit)) => Err(Failure::OutOfTime { limit }),
+        Err(NotRun::Cancelled) => Err(Failure::Cancelled),
+        Err(NotRun::Denied(why)) => Err(Failure::Refused(why)),
+        Err(NotRun::Failed(why)) => Err(Failure::Failed(why)),
+    };
+    let report = Report::failed(Failure::Cancelled);
+    Report { outcome, cost: Cost { duration: started.elapsed(), ..report.cost }, ..report }
+}
+
+/// The same as what the program came to, if it may be run.
+pub(crate) fn run_permitted(
+    native: &Native,
+    files: &Files,
+    limits: &Limits,
+    program: &ProgramCall,
+    deadline: Instant,
+    call: &Call,
+) -> Result<Result<Ran, NotRun>, Denial> {
+    let permitted = native.commands.permit(&program.program, &program.arguments)?;
+    Ok(run(
         &native.programs,
         &Asked {
             command: permitted,
@@ -149,17 +171,7 @@ pub(crate) fn run_tool(
             output: limits.output / 4,
             is_cancelled: &|| call.is_cancelled(),
         },
-    );
-    let outcome = match ran {
-        Ok(Ran { code: Some(0), stdout, .. }) => Ok(String::from_utf8_lossy(&stdout).into_owned()),
-        Ok(Ran { code, stdout, stderr, .. }) => Err(Failure::Failed(unsuccessful(code, &stdout, &stderr))),
-        Err(NotRun::OutOfTime(limit)) => Err(Failure::OutOfTime { limit }),
-        Err(NotRun::Cancelled) => Err(Failure::Cancelled),
-        Err(NotRun::Denied(why)) => Err(Failure::Refused(why)),
-        Err(NotRun::Failed(why)) => Err(Failure::Failed(why)),
-    };
-    let report = Report::failed(Failure::Cancelled);
-    Report { outcome, cost: Cost { duration: started.elapsed(), ..report.cost }, ..report }
+    ))
 }
 
 fn unsuccessful(code: Option<i32>, stdout: &[u8], stderr: &[u8]) -> String {

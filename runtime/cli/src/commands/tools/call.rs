@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use palisade_catalog::{BuiltIn, Effective, Missing, available, effective};
+use palisade_catalog::{BuiltIn, Effective, EffectiveTool, Missing, available, effective};
 use palisade_grants::Decision;
 use palisade_sandbox::{Blame, Call, Captured, Cost, Failure, LinkRefusal, Report, Scope};
 use serde_json::{Value, json};
@@ -92,6 +92,9 @@ fn check_scope(tool: &BuiltIn, input: &str, effective: &Effective) -> anyhow::Re
     Ok(())
 }
 
+/// The tool whose commands other tools may be.
+const SHELL: &str = "bash";
+
 /// Links one tool and, of the agent's tools, only those that it calls: the rest is not needed.
 fn link(
     source: &Source,
@@ -101,7 +104,11 @@ fn link(
 ) -> anyhow::Result<Result<(String, Arc<Scope>), LinkRefusal>> {
     match source {
         Source::BuiltIn(tool) => {
-            let mut equipped = assembly.equip(&with_tools(effective, |name| name == tool.name), workspace, &[])?;
+            // Tools of plugins may be commands of the shell.
+            let is_command = |own: &EffectiveTool| own.command.is_some() && own.unavailable.is_none();
+            let commands = effective.tools.iter().filter(|own| tool.name == SHELL && is_command(own));
+            let wanted = |name: &str| name == tool.name || commands.clone().any(|own| own.candidate.name() == name);
+            let mut equipped = assembly.equip(&with_tools(effective, wanted), workspace, &[])?;
             Ok(match equipped.left_out.pop() {
                 None => Ok((tool.name.to_owned(), equipped.scope)),
                 Some(left_out) => match left_out.reason {
