@@ -98,17 +98,14 @@ fn a_shell_runs_the_programs_that_are_allowed_and_no_others() {
     }
     world.add("new file", "x");
     assert!(bash("verification", "git status").starts_with("exit code 127\n"), "nothing is allowed yet");
-    world.configure("[exec]\nallow = [\"getconf PAGE_SIZE\", \"git status:*\"]\n");
+    world.configure("[exec]\nallow = [\"git status:*\"]\n");
     let said = bash("verification", "git status --short | grep -c '^??'; git status --short 'new file' | cat");
     assert!(said.starts_with("exit code 0\n") && said.ends_with("?? \"new file\"\n"), "{said}");
     let said = bash("verification", "cd src && git status --short . ; pwd");
     assert!(said.contains("?? ./") && said.ends_with("/workspace/src\n"), "{said}");
-    for refused in ["git init", "git status --short; git log", "g=git; $g commit -m x", "getconf ARG_MAX"] {
+    for refused in ["git init", "git status --short; git log", "g=git; $g commit -m x", "git --version"] {
         let said = bash("verification", refused);
-        assert!(
-            said.starts_with("exit code 126\n") && said.contains("granted is getconf PAGE_SIZE, git status:*"),
-            "{said}"
-        );
+        assert!(said.starts_with("exit code 126\n") && said.contains("granted is git status:*"), "{said}");
     }
     assert!(bash("verification", "command -v git; type git").contains("git"));
     assert!(bash("review", "git status").starts_with("exit code 127\n"), "its definition grants no commands");
@@ -121,21 +118,24 @@ fn a_shell_runs_the_programs_that_are_allowed_and_no_others() {
 #[test]
 fn what_a_rule_denies_is_not_run_by_a_script_in_a_file_either() {
     let world = World::new();
-    world.configure("[exec]\nallow = [\"getconf:*\"]\n");
-    world.add("run.sh", "getconf PAGE_SIZE\ngetconf ARG_MAX\n");
+    world.configure("[exec]\nallow = [\"git:*\"]\n");
+    world.add("run.sh", "git --exec-path\ngit --version\n");
     world.add_agent(
         "careful",
-        "---\nname: careful\ndescription: d\ntools: [bash]\ndisallowed_tools: [\"Bash(getconf ARG_MAX:*)\"]\n---\n",
+        "---\nname: careful\ndescription: d\ntools: [bash]\ndisallowed_tools: [\"Bash(git --version:*)\"]\n---\n",
     );
     let bash = |command: &str| {
         let input = json!({ "command": command }).to_string();
         world.palisade(&["tools", "call", "bash", "--agent", "careful", "--input", &input])
     };
-    assert!(bash("getconf PAGE_SIZE").with_code(0).stdout.starts_with("exit code 0\nstdout"));
-    assert_ne!(bash("getconf ARG_MAX").code, 0);
+    if !bash("git --exec-path").with_code(0).stdout.starts_with("exit code 0\nstdout") {
+        eprintln!("NOT TESTED: there is no git");
+        return;
+    }
+    assert_ne!(bash("git --version").code, 0);
     let said = bash("bash run.sh").with_code(0).stdout;
-    assert!(said.starts_with("exit code 126\n") && said.contains("`Bash(getconf ARG_MAX:*)` denies it"), "{said}");
-    assert!(said.contains("stdout (5 bytes):\n") && said.lines().count() == 5, "one of two ran: {said}");
+    assert!(said.starts_with("exit code 126\n") && said.contains("`Bash(git --version:*)` denies it"), "{said}");
+    assert!(said.contains("git-core\n") && !said.contains("git version"), "one of two ran: {said}");
 }
 
 /// D3, D12, CF-15. A tool of an old manifest is a program that reads JSON and prints its answer.
