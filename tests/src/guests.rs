@@ -22,6 +22,11 @@ impl Guest {
     }
 }
 
+/// The machine code of a guest, by the digest of its component.
+pub fn machine_code(digest: &[u8; 32]) -> Option<&'static [u8]> {
+    GUESTS.iter().find(|guest| guest.digest == *digest).map(|guest| guest.code)
+}
+
 /// Finds a guest by the name of its file.
 pub fn guest(name: &str) -> Option<&'static Guest> {
     GUESTS.iter().find(|guest| guest.name == name)

@@ -77,6 +77,17 @@ impl World {
         Self::make(start(settings), Some(turn))
     }
 
+    /// A world whose guests run in a process of their own.
+    pub fn apart() -> Self {
+        Self::apart_in(&runner())
+    }
+
+    /// The same with another program for that process.
+    pub fn apart_in(runner: &Path) -> Self {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        Self::make(Engine::start_apart(SMALL, runner.to_owned()).expect("the engine starts"), Some(turn))
+    }
+
     /// Another world on the same engine.
     pub fn neighbour(&self) -> Self {
         Self::make(self.engine.clone(), None)
@@ -404,8 +415,20 @@ fn parse(patterns: &[&str]) -> Vec<PathPattern> {
     patterns.iter().map(|pattern| PathPattern::parse(pattern).expect("a pattern")).collect()
 }
 
+/// With `PALISADE_TESTS_APART` every guest runs in a process of its own.
 fn start(settings: Settings) -> Engine {
-    Engine::start(settings).expect("the engine starts")
+    let engine = match std::env::var_os("PALISADE_TESTS_APART") {
+        Some(_) => Engine::start_apart(settings, runner()),
+        None => Engine::start(settings),
+    };
+    engine.expect("the engine starts")
+}
+
+/// The program that guests run in if they run apart. It lies beside the tests, or above them.
+pub fn runner() -> PathBuf {
+    let own = std::env::current_exe().expect("this program");
+    let mut places = own.ancestors().skip(1).take(2).map(|folder| folder.join("tool-runner-for-tests"));
+    places.find(|place| place.exists()).expect("the tool runner is built")
 }
 
 fn put(path: &Path, text: &str) {

@@ -337,7 +337,7 @@ fn a_called_tool_ends_at_its_callers_deadline() {
     world.works_afterwards();
 }
 
-fn calling_itself(world: &World) -> palisade_sandbox::Scope {
+pub(crate) fn calling_itself(world: &World) -> palisade_sandbox::Scope {
     let scope = world.empty_scope();
     let (echo, mut description) = world.load("echo");
     description.name = "again".to_owned();

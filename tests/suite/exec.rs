@@ -6,6 +6,8 @@ mod attempts;
 mod grants;
 mod life;
 
+pub(crate) use attempts::{Others, attempts};
+
 use std::{path::Path, time::Duration};
 
 use palisade_sandbox::{Call, Failure, Programs, Report};
@@ -42,7 +44,7 @@ impl Stage {
 }
 
 /// What a repository has, and what lies outside of it.
-fn furnished(world: World) -> World {
+pub(crate) fn furnished(world: World) -> World {
     world.put(".git/hooks/pre-commit", "exit 0");
     world.put(".git/config", "[core]");
     world.link("planted", "../outside/secret.txt");

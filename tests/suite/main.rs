@@ -30,6 +30,7 @@ mod net_verdicts;
 mod protected;
 mod quotas;
 mod requirements;
+mod runner;
 mod scratch;
 mod secrets;
 mod stops;

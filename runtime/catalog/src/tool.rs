@@ -74,7 +74,9 @@ fn kind(failure: &Failure) -> FailureKind {
         | Failure::TooMany { .. }
         | Failure::OutputTooLarge { .. }
         | Failure::Busy { .. } => FailureKind::Limit,
-        Failure::Trap { .. } | Failure::BadComponent { .. } | Failure::Host { .. } => FailureKind::Crashed,
+        Failure::Trap { .. } | Failure::BadComponent { .. } | Failure::RunnerEnded { .. } | Failure::Host { .. } => {
+            FailureKind::Crashed
+        }
         Failure::Cancelled => FailureKind::Cancelled,
     }
 }

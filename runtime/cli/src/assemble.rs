@@ -27,8 +27,17 @@ pub(crate) struct Assembly {
 impl Assembly {
     /// Starts an engine for one agent.
     pub(crate) fn start(settings: &Settings, terminal: &Terminal) -> anyhow::Result<Self> {
-        let engine = Engine::start(palisade_sandbox::Settings::ONE_AGENT)
-            .context("run `palisade doctor` to see what is missing")?;
+        Self::start_at(settings, terminal, false)
+    }
+
+    /// The same; its tools may run apart, in a process of their own.
+    pub(crate) fn start_at(settings: &Settings, terminal: &Terminal, apart: bool) -> anyhow::Result<Self> {
+        let size = palisade_sandbox::Settings::ONE_AGENT;
+        let engine = match apart {
+            true => Engine::start_apart(size, settings.worker.clone()),
+            false => Engine::start(size),
+        };
+        let engine = engine.context("run `palisade doctor` to see what is missing")?;
         let (settings, terminal) = (settings.clone(), terminal.clone());
         Ok(Self { engine, settings, terminal, network: None, compiler: OnceLock::new() })
     }

@@ -90,7 +90,7 @@ impl<'a> Conversation<'a> {
         let Topic { registry, effective, provider, workspace, config, asker, expected, traces, mut held, runtime } =
             topic;
         let traces = traces.map(|traces| Traces::to(&traces.endpoint, traces.content)).transpose()?;
-        let assembly = Arc::new(Assembly::start(settings, terminal)?.reaching(&config));
+        let assembly = Arc::new(Assembly::start_at(settings, terminal, config.typed.apart)?.reaching(&config));
         let never = effective.agent.permission_mode == Some(PermissionMode::DontAsk);
         let outfit = Outfit {
             assembly: Arc::clone(&assembly),

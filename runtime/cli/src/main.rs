@@ -37,6 +37,7 @@ mod commands {
     pub(crate) mod sessions;
     pub(crate) mod skills;
     pub(crate) mod stats;
+    pub(crate) mod tool_runner;
     pub(crate) mod tools;
 }
 
@@ -47,7 +48,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::{
     commands::{
         agents, chat, compile_worker, completions, config as config_command, confine_worker, doctor, explain, man,
-        models, prove, run, sessions as sessions_command, skills, stats, tools,
+        models, prove, run, sessions as sessions_command, skills, stats, tool_runner, tools,
     },
     render::Terminal,
     settings::Settings,
@@ -111,6 +112,8 @@ enum Command {
     CompileWorker(compile_worker::Arguments),
     #[command(hide = true)]
     ConfineWorker(confine_worker::Arguments),
+    #[command(hide = true)]
+    ToolRunner(tool_runner::Arguments),
 }
 
 /// How a command ended, if not by an error.
@@ -149,6 +152,9 @@ fn main() -> ExitCode {
     if confine_worker::is_wanted() {
         return confine_worker::run();
     }
+    if tool_runner::is_wanted() {
+        return tool_runner::run();
+    }
     // A shell that wants to know what can follow is answered here, and the program ends.
     completions::answer(Arguments::command);
     let command = Arguments::parse().command;
@@ -186,7 +192,7 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Completions(arguments) => completions::run(&arguments, terminal),
         Command::Man(arguments) => man::run(&arguments, Arguments::command(), terminal),
         // `main` has dealt with it.
-        Command::CompileWorker(_) | Command::ConfineWorker(_) => Ok(Exit::Done),
+        Command::CompileWorker(_) | Command::ConfineWorker(_) | Command::ToolRunner(_) => Ok(Exit::Done),
     }
 }
 

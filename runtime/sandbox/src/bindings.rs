@@ -14,6 +14,8 @@ mod host {
         world: "palisade:tool/host-world",
         // A shell's command may be another tool, which may wait.
         imports: { "palisade:host/shell.run": async | trappable, default: trappable },
+        // They also go to and from the process that guests run in.
+        additional_derives: [serde::Serialize, serde::Deserialize],
     });
 }
 

@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
@@ -11,16 +12,19 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use wasmtime::{
     Config, Enabled, EngineWeak, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmFeatures,
     component::Linker,
 };
 
-use crate::{Failure, Limits, bindings::ToolPre, component::Digest, host::Host, scope::Shape};
+use crate::{
+    Failure, Limits, artifact, bindings::ToolPre, component::Digest, host::Host, runner, runner::Runner, scope::Shape,
+};
 
 /// How large a process's sandbox is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// Guests that may be alive at the same time. Each slot costs a little address space and start
     /// time: about 4 µs.
@@ -47,6 +51,9 @@ pub enum EngineError {
     /// No thread could be started.
     #[error("the sandbox's threads cannot be started: {0}")]
     Threads(#[from] std::io::Error),
+    /// Guests are to run in a process of their own, and the kernel cannot confine it.
+    #[error("tools cannot be run apart: {0}")]
+    Apart(String),
 }
 
 /// The one engine of a process. Cheap to clone.
@@ -69,6 +76,8 @@ struct Inner {
     linked: Mutex<HashMap<(Digest, Shape), ToolPre<Host>>>,
     /// The linkers of those shapes.
     linkers: Mutex<HashMap<Shape, Arc<Linker<Host>>>>,
+    /// Where guests run, if not here.
+    runner: Option<Runner>,
 }
 
 /// Threads beyond those that guests run on.
@@ -85,6 +94,17 @@ pub(crate) const STACK: usize = Limits::STANDARD.stack;
 impl Engine {
     /// Starts the engine, its clock and its threads.
     pub fn start(settings: Settings) -> Result<Self, EngineError> {
+        Self::start_with(settings, None)
+    }
+
+    /// The same, but guests run apart: in processes that hold nothing but their workspace, started by
+    /// running `worker tool-runner` when one is needed. Machine code is linked here, and not called.
+    pub fn start_apart(settings: Settings, worker: PathBuf) -> Result<Self, EngineError> {
+        runner::check().map_err(EngineError::Apart)?;
+        Self::start_with(settings, Some(worker))
+    }
+
+    fn start_with(settings: Settings, worker: Option<PathBuf>) -> Result<Self, EngineError> {
         let mut config = config();
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(settings)));
         let wasm = wasmtime::Engine::new(&config).map_err(EngineError::Unavailable)?;
@@ -100,6 +120,7 @@ impl Engine {
             .enable_time()
             .enable_io()
             .build()?;
+        let runner = worker.map(|worker| Runner::new(worker, settings, artifact::fingerprint(&wasm)));
         Ok(Self {
             inner: Arc::new(Inner {
                 wasm,
@@ -111,6 +132,7 @@ impl Engine {
                 runtime: Some(runtime),
                 linked: Mutex::default(),
                 linkers: Mutex::default(),
+                runner,
             }),
         })
     }
@@ -128,6 +150,26 @@ impl Engine {
     /// How large this engine was made.
     pub fn settings(&self) -> Settings {
         self.inner.settings
+    }
+
+    /// Whether guests run in a process of their own.
+    pub fn is_apart(&self) -> bool {
+        self.inner.runner.is_some()
+    }
+
+    /// Whether guests could run apart: starts `worker tool-runner` with no guest in it. The error is shown.
+    pub fn try_apart(&self, worker: PathBuf) -> Result<(), String> {
+        Runner::new(worker, self.settings(), artifact::fingerprint(self.wasm())).try_out()
+    }
+
+    /// The processes that guests run in now, to end one in a test.
+    #[doc(hidden)]
+    pub fn runners(&self) -> Vec<u32> {
+        self.inner.runner.as_ref().map(Runner::processes).unwrap_or_default()
+    }
+
+    pub(crate) fn runner(&self) -> Option<&Runner> {
+        self.inner.runner.as_ref()
     }
 
     /// Stops the clock, to show in a test that this is noticed.

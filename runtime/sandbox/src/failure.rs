@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use palisade_grants::Denial;
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// Why a call gave no value. Whatever a guest does ends in one of these; the host goes on.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Failure {
     /// The tool says that its input is wrong.
     #[error("{0}")]
@@ -32,7 +33,8 @@ pub enum Failure {
     #[error("the tool ran out of {what} (limit {limit})")]
     OutOfMemory {
         /// What it wanted more of.
-        what: &'static str,
+        #[serde(deserialize_with = "known")]
+        what: What,
         /// How much it could have had.
         limit: usize,
     },
@@ -40,7 +42,8 @@ pub enum Failure {
     #[error("the tool used too many {what} (limit {limit})")]
     TooMany {
         /// What there was too much of.
-        what: &'static str,
+        #[serde(deserialize_with = "known")]
+        what: What,
         /// How much it could have had.
         limit: usize,
     },
@@ -70,12 +73,38 @@ pub enum Failure {
     /// Whoever asked for the call no longer wants it.
     #[error("the call was cancelled")]
     Cancelled,
+    /// The process that the guest ran in is no more.
+    #[error("the tool runner ended: {how}; it is started again at the next call")]
+    RunnerEnded {
+        /// How it ended.
+        how: String,
+    },
     /// The host could not do its part.
     #[error("the sandbox failed: {reason}")]
     Host {
         /// What went wrong.
         reason: String,
     },
+}
+
+/// One of [`KNOWN`]. Under this name it is not taken for a text that lies in what is read.
+type What = &'static str;
+
+/// Everything that there can be too much of.
+const KNOWN: [&str; 7] = [
+    "memory",
+    "table elements",
+    "instances",
+    "memory, tables or instances",
+    "handles",
+    "bytes in one host call",
+    "tools calling tools",
+];
+
+/// Reads one of the words that failures have.
+fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static str, D::Error> {
+    let word = String::deserialize(deserializer)?;
+    KNOWN.into_iter().find(|known| *known == word).ok_or_else(|| de::Error::custom("no such limit"))
 }
 
 /// Whose fault a failure is.
@@ -104,7 +133,7 @@ impl Failure {
             | Self::OutputTooLarge { .. }
             | Self::BadComponent { .. } => Blame::Guest,
             Self::Refused(_) | Self::Denied(_) => Blame::Grant,
-            Self::Host { .. } => Blame::Host,
+            Self::Host { .. } | Self::RunnerEnded { .. } => Blame::Host,
         }
     }
 
@@ -123,7 +152,25 @@ impl Failure {
             Self::BadComponent { .. } => "bad-component",
             Self::Busy { .. } => "busy",
             Self::Cancelled => "cancelled",
+            Self::RunnerEnded { .. } => "runner-ended",
             Self::Host { .. } => "host",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_the_same_after_they_were_written_and_read() {
+        for what in KNOWN {
+            for failure in [Failure::OutOfMemory { what, limit: 7 }, Failure::TooMany { what, limit: 8 }] {
+                let written = postcard::to_allocvec(&failure).unwrap();
+                assert_eq!(postcard::from_bytes::<Failure>(&written), Ok(failure));
+            }
+        }
+        let made_up = postcard::to_allocvec(&Failure::TooMany { what: "ideas", limit: 1 }).unwrap();
+        assert!(postcard::from_bytes::<Failure>(&made_up).is_err());
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     },
     meter::Meter,
     output::Sink,
+    runner::Remote,
     sandbox::Call,
     scope::Tools,
 };
@@ -37,6 +38,8 @@ pub(crate) struct Host {
     pub(crate) progress: Option<Arc<dyn Progress>>,
     /// The tools of the agent that this guest works for.
     pub(crate) tools: Tools,
+    /// The host, if this is the process that guests run in: it has programs, storage, the network.
+    pub(crate) asked: Option<Remote>,
     pub(crate) depth: u32,
     pub(crate) deadline: Instant,
     pub(crate) cancelled: Call,
@@ -48,7 +51,7 @@ pub(crate) struct Host {
 }
 
 /// A guest that is refused ten thousand times has made its point with the first few.
-const MAX_DENIALS: usize = 32;
+pub(crate) const MAX_DENIALS: usize = 32;
 
 impl Host {
     pub(crate) fn deny(denials: &mut Vec<Denial>, denial: Denial) {

@@ -19,6 +19,7 @@ mod needs;
 mod network;
 mod output;
 mod process;
+mod runner;
 mod sandbox;
 mod scope;
 mod scratch;
@@ -55,6 +56,10 @@ pub use needs::{Import, Needs, NeedsError};
 pub use network::{Binding, Connection, Connector, Network, Resolver, Vault};
 pub use output::Captured;
 pub use process::{Programs, Walls, confine_worker};
+#[cfg(target_os = "linux")]
+#[doc(hidden)]
+pub use runner::raise_walls;
+pub use runner::tool_runner;
 pub use sandbox::{Call, Cost, Report};
 pub use scope::{Bounds, Gate, LinkRefusal, Scope};
 pub use secrecy::SecretString;

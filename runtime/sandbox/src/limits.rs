@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// What one guest may use up in one call. There is no default and no builder: whoever makes one
 /// names every limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Linear memory of all its instances together, in bytes.
     pub memory: usize,

@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use wasmtime_wasi::{
     cli::{IsTerminal, StdoutStream},
     p2::{OutputStream, Pollable, StreamResult},
 };
 
 /// What a guest printed on one stream.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Captured {
     /// The first bytes, up to the limit.
     pub kept: Vec<u8>,

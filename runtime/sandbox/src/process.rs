@@ -27,15 +27,15 @@ mod carve;
 #[cfg(target_os = "linux")]
 mod find;
 #[cfg(target_os = "linux")]
-mod sys;
+pub(crate) mod sys;
 #[cfg(target_os = "linux")]
 mod system_calls;
 #[cfg(target_os = "linux")]
 mod tend;
 #[cfg(target_os = "linux")]
-mod walls;
+pub(crate) mod walls;
 #[cfg(target_os = "linux")]
-mod worker;
+pub(crate) mod worker;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 

@@ -13,6 +13,7 @@ use std::{
 };
 
 use palisade_grants::Denial;
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use wasmtime::{Store, UpdateDeadline, component::ResourceTableError};
 use wasmtime_wasi::I32Exit;
@@ -23,6 +24,7 @@ use crate::{
     engine::Slot,
     host::Host,
     meter::Refused,
+    runner::{self, Remote},
     scope::{self, LinkedTool, Tools},
 };
 
@@ -31,6 +33,8 @@ use crate::{
 pub struct Call {
     cancelled: Option<Arc<Cancel>>,
     progress: Option<Arc<dyn Progress>>,
+    /// The host that it is made for, in the process that guests run in.
+    asked_by: Option<Remote>,
 }
 
 #[derive(Default)]
@@ -40,7 +44,7 @@ struct Cancel {
 }
 
 /// What a call came to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// The result, or why there is none.
     pub outcome: Result<String, Failure>,
@@ -55,7 +59,7 @@ pub struct Report {
 }
 
 /// What a call used up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// From start to end.
     pub duration: Duration,
@@ -68,17 +72,28 @@ pub struct Cost {
 }
 
 /// After this much longer than its limit, a thread that is stuck in the kernel is left behind.
-const GRACE: Duration = Duration::from_millis(250);
+pub(crate) const GRACE: Duration = Duration::from_millis(250);
 
 impl Call {
     /// A call that can be cancelled.
     pub fn new() -> Self {
-        Self { cancelled: Some(Arc::default()), progress: None }
+        Self { cancelled: Some(Arc::default()), ..Self::default() }
     }
 
     /// The same, watched.
     pub fn watched_by(self, progress: Arc<dyn Progress>) -> Self {
         Self { progress: Some(progress), ..self }
+    }
+
+    /// A call that a host in another process asks for.
+    pub(crate) fn asked_by(host: Remote, is_watched: bool) -> Self {
+        let progress = is_watched.then(|| Arc::new(host.clone()) as Arc<dyn Progress>);
+        Self { progress, asked_by: Some(host), ..Self::new() }
+    }
+
+    /// The host to ask, for a guest this deep.
+    pub(crate) fn host_for(&self, depth: u32) -> Option<Remote> {
+        self.asked_by.as_ref().map(|host| host.at(depth))
     }
 
     /// Stops the call, wherever it is.
@@ -133,6 +148,7 @@ pub(crate) async fn call_elsewhere(tool: Arc<LinkedTool>, tools: Tools, input: S
     };
     let engine = tool.engine.clone();
     let limit = tool.limits.call_time;
+    let patience = limit + GRACE + if tool.apart.is_some() { runner::MARGIN } else { Duration::ZERO };
     let work = engine.runtime().spawn_blocking(move || {
         let _slot = slot;
         run_here(&tool, &tools, &input, &call)
@@ -140,7 +156,7 @@ pub(crate) async fn call_elsewhere(tool: Arc<LinkedTool>, tools: Tools, input: S
     // A guest stuck in a system call cannot be interrupted; its caller goes on without it.
     let ended = {
         let _timers = engine.runtime().enter();
-        tokio::time::timeout(limit + GRACE, work)
+        tokio::time::timeout(patience, work)
     };
     let report = match ended.await {
         Ok(Ok(report)) => report,
@@ -169,25 +185,56 @@ pub(crate) fn call_here(tool: &LinkedTool, tools: &Tools, input: &str, call: &Ca
 
 /// Runs a tool for another guest, inside what is left of that guest's time and depth.
 pub(crate) async fn call_from(caller: &mut Host, tool: &str, input: &str) -> Report {
-    let Some(linked) = scope::find(&caller.tools, tool) else { return Report::failed(scope::unknown(tool)) };
-    if let Some(Err(denial)) = linked.gate.as_ref().map(|gate| gate(input)) {
-        return Report { denials: vec![denial.clone()], ..Report::failed(Failure::Denied(denial)) };
-    }
     let depth = caller.depth + 1;
-    if depth > linked.limits.depth {
-        return Report::failed(Failure::TooMany { what: "tools calling tools", limit: linked.limits.depth as usize });
-    }
-    let slot = linked.engine.try_slot();
-    if let Err(failure) = slot {
-        return Report::failed(failure);
-    }
+    let asked = caller.cancelled.host_for(depth);
+    let entered = match &asked {
+        // The host decides; what is left to find here is what it told of the tool.
+        Some(host) => host.enter(tool, input).and_then(|()| {
+            let linked = scope::find(&caller.tools, tool).ok_or_else(|| scope::unknown(tool));
+            let entered = linked.and_then(|linked| Ok((linked.engine.try_slot()?, linked)));
+            entered.map_err(|failure| {
+                host.leave();
+                Box::new(Report::failed(failure))
+            })
+        }),
+        None => enter(&caller.tools, tool, input, depth),
+    };
+    let (slot, linked) = match entered {
+        Ok(entered) => entered,
+        Err(report) => return *report,
+    };
     let deadline = caller.deadline.min(Instant::now() + linked.limits.call_time);
     let mut host = linked.host(&caller.tools, &caller.cancelled, depth, deadline);
     host.files.quota = Arc::clone(&caller.files.quota);
     if let (Some(http), Some(callers)) = (&mut host.http, &caller.http) {
         http.share(callers);
     }
-    run(&linked, host, Ask::Call(input)).await.into_report()
+    let mut report = run(&linked, host, Ask::Call(input)).await.into_report();
+    drop(slot);
+    if let Some(host) = asked {
+        report.denials.extend(host.leave());
+    }
+    report
+}
+
+/// Decides whether one tool may call another now: it is in scope, the gate lets the input through, and there is room.
+pub(crate) fn enter(
+    tools: &Tools,
+    tool: &str,
+    input: &str,
+    depth: u32,
+) -> Result<(Slot, Arc<LinkedTool>), Box<Report>> {
+    let failed = |failure| Box::new(Report::failed(failure));
+    let linked = scope::find(tools, tool).ok_or_else(|| failed(scope::unknown(tool)))?;
+    if let Some(Err(denial)) = linked.gate.as_ref().map(|gate| gate(input)) {
+        return Err(Box::new(Report { denials: vec![denial.clone()], ..Report::failed(Failure::Denied(denial)) }));
+    }
+    if depth > linked.limits.depth {
+        let limit = linked.limits.depth as usize;
+        return Err(failed(Failure::TooMany { what: "tools calling tools", limit }));
+    }
+    let slot = linked.engine.try_slot().map_err(failed)?;
+    Ok((slot, linked))
 }
 
 /// Asks a tool what it is, on this thread.
@@ -201,6 +248,9 @@ pub(crate) fn describe_here(tool: &LinkedTool, tools: &Tools, call: &Call) -> Re
 }
 
 fn run_here(tool: &LinkedTool, tools: &Tools, input: &str, call: &Call) -> Report {
+    if let Some(apart) = &tool.apart {
+        return apart.call(tool, tools, input, call);
+    }
     let host = tool.host(tools, call, 0, Instant::now() + tool.limits.call_time);
     match unless_panicked(tool, run(tool, host, Ask::Call(input))) {
         Ok(ended) => ended.into_report(),

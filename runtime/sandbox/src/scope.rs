@@ -2,11 +2,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Instant,
 };
 
-use palisade_grants::{Capability, Denial, Grants};
+use palisade_grants::{Capability, Denial, FilesGrant, Grants, StorageGrant};
 use wasmtime::component::{Linker, ResourceTable};
 
 use crate::{
@@ -32,6 +35,7 @@ use crate::{
     host::{self, Host},
     meter::Meter,
     output::Sink,
+    runner::{Apart, Remote},
     sandbox::{self, Call, Report},
 };
 
@@ -44,6 +48,8 @@ pub struct Scope {
     storage: Option<Arc<dyn Storage>>,
     programs: Option<Arc<Programs>>,
     network: Option<Network>,
+    /// Where its guests run, if that is another process.
+    apart: Option<Arc<Apart>>,
     tools: Tools,
 }
 
@@ -65,17 +71,36 @@ pub(crate) struct LinkedTool {
     pub(crate) pre: ToolPre<Host>,
     pub(crate) limits: Limits,
     pub(crate) engine: Engine,
-    preopens: Preopens,
-    grants: Grants,
-    storage: Option<StorageSpace>,
-    native: Option<Native>,
+    /// Tells it from an earlier tool of its name.
+    pub(crate) number: u64,
+    /// Its machine code, and what it needs.
+    pub(crate) compiled: Compiled,
+    pub(crate) preopens: Preopens,
+    pub(crate) grants: Grants,
+    pub(crate) storage: Option<StorageSpace>,
+    pub(crate) native: Option<Native>,
     /// What one call of it leaves for the next.
     session: Session,
     /// The tools that are commands of it, if it is a shell.
-    commands: Commands,
-    web: Option<Web>,
+    pub(crate) commands: Commands,
+    pub(crate) web: Option<Web>,
     /// Asked before another tool calls this one.
     pub(crate) gate: Option<Gate>,
+    /// Where it runs, if that is another process.
+    pub(crate) apart: Option<Arc<Apart>>,
+}
+
+/// What a tool has in the process that guests run in. All else is the host's.
+pub(crate) struct Mirrored<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) compiled: Compiled,
+    /// What the scope's folders were opened as.
+    pub(crate) preopens: &'a Preopens,
+    pub(crate) files: FilesGrant,
+    pub(crate) storage: Option<StorageGrant>,
+    pub(crate) process: bool,
+    pub(crate) http: bool,
+    pub(crate) limits: Limits,
 }
 
 /// Decides about the input of a call that one tool makes to another. Whoever calls a tool from outside
@@ -121,8 +146,9 @@ impl Scope {
         storage: Option<Arc<dyn Storage>>,
     ) -> Result<Self, WorkspaceError> {
         let preopens = Preopens::open(workspace, &grants.files)?;
+        let apart = engine.runner().map(|_| Arc::new(Apart::new(workspace, &grants.files)));
         let (engine, network) = (engine.clone(), workspace.network());
-        Ok(Self { engine, grants, limits, preopens, storage, programs: None, network, tools: Tools::default() })
+        Ok(Self { engine, grants, limits, preopens, storage, programs: None, network, apart, tools: Tools::default() })
     }
 
     /// The same with what an operator lets native programs have. Without it none is run, whatever is granted.
@@ -135,7 +161,8 @@ impl Scope {
     pub(crate) fn for_describing(engine: &Engine, limits: Limits) -> Self {
         let preopens = Preopens::none();
         let (engine, grants) = (engine.clone(), Grants::default());
-        Self { engine, grants, limits, preopens, storage: None, programs: None, network: None, tools: Tools::default() }
+        let (storage, programs, network, apart) = (None, None, None, None);
+        Self { engine, grants, limits, preopens, storage, programs, network, apart, tools: Tools::default() }
     }
 
     /// What the agent may do.
@@ -170,7 +197,7 @@ impl Scope {
         let asked = Grants::asking(&description.capabilities);
         let grants = bounds.grants.iter().fold(self.grants.narrow(&asked), |grants, bound| grants.narrow(bound));
         let shape = self.shape(tool, description, &grants)?;
-        let pre = self.link(tool, shape).map_err(LinkRefusal::Unusable)?;
+        let pre = link(&self.engine, tool, shape).map_err(LinkRefusal::Unusable)?;
         let storage = self.storage.clone().zip(grants.storage).map(|(storage, grant)| StorageSpace {
             storage,
             space: space.into(),
@@ -191,10 +218,9 @@ impl Scope {
             pre,
             limits: self.limits_with(native.as_ref()),
             engine: self.engine.clone(),
-            preopens: match tool.needs().has_shell() {
-                true => self.preopens.narrow(&grants.files).for_shell(),
-                false => self.preopens.narrow(&grants.files),
-            },
+            number: number(),
+            compiled: tool.clone(),
+            preopens: preopens_for(tool, &self.preopens, &grants.files),
             grants,
             storage,
             native,
@@ -202,6 +228,7 @@ impl Scope {
             commands: Arc::new(bounds.commands.into_iter().map(|command| self.offer(command)).collect()),
             web,
             gate: bounds.gate,
+            apart: self.apart.clone(),
         };
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         tools.insert(description.name.clone(), Arc::new(linked));
@@ -280,9 +307,11 @@ impl Scope {
             toolbox: needs.toolbox.clone(),
         };
         let linked = LinkedTool {
-            pre: self.link(tool, shape)?,
+            pre: link(&self.engine, tool, shape)?,
             limits: self.limits,
             engine: self.engine.clone(),
+            number: number(),
+            compiled: tool.clone(),
             preopens: self.preopens.clone(),
             grants: Grants::default(),
             storage: None,
@@ -291,6 +320,7 @@ impl Scope {
             commands: Commands::default(),
             web: None,
             gate: None,
+            apart: None,
         };
         sandbox::describe_here(&linked, &self.tools, call)
     }
@@ -329,21 +359,57 @@ impl Scope {
             _ => self.limits,
         }
     }
+}
 
-    fn link(&self, tool: &Compiled, shape: Shape) -> Result<ToolPre<Host>, Failure> {
-        self.engine.linked((tool.digest(), shape), |shape| {
-            let linker = self.engine.linker(shape, || linker(&self.engine, shape));
-            let linker = linker.map_err(|error| Failure::Host { reason: format!("{error:#}") })?;
-            let pre = linker.instantiate_pre(&tool.component);
-            let pre = pre.and_then(ToolPre::new);
-            pre.map_err(|error| Failure::BadComponent { reason: format!("it cannot be linked: {error:#}") })
-        })
-    }
+fn link(engine: &Engine, tool: &Compiled, shape: Shape) -> Result<ToolPre<Host>, Failure> {
+    engine.linked((tool.digest(), shape), |shape| {
+        let linker = engine.linker(shape, || linker(engine, shape));
+        let linker = linker.map_err(|error| Failure::Host { reason: format!("{error:#}") })?;
+        let pre = linker.instantiate_pre(&tool.component);
+        let pre = pre.and_then(ToolPre::new);
+        pre.map_err(|error| Failure::BadComponent { reason: format!("it cannot be linked: {error:#}") })
+    })
 }
 
 impl LinkedTool {
+    /// The tool in the process that guests run in: folders of its own, and a host to ask for the rest.
+    pub(crate) fn mirrored(told: Mirrored<'_>) -> Result<Self, Failure> {
+        let Mirrored { engine, compiled, preopens, files, storage, process, http, limits } = told;
+        let shape = Shape {
+            files: !files.is_empty(),
+            storage: storage.is_some(),
+            process,
+            http,
+            toolbox: compiled.needs().toolbox.clone(),
+        };
+        Ok(Self {
+            pre: link(engine, &compiled, shape)?,
+            limits,
+            engine: engine.clone(),
+            number: number(),
+            preopens: preopens_for(&compiled, preopens, &files),
+            compiled,
+            grants: Grants { files, storage, ..Grants::default() },
+            storage: None,
+            native: None,
+            session: Session::default(),
+            commands: Commands::default(),
+            web: http.then(Web::default),
+            gate: None,
+            apart: None,
+        })
+    }
+
+    /// The space that a call keeps values in. In the process that guests run in, the host has it.
+    fn storage(&self, asked: Option<&Remote>) -> Option<StorageSpace> {
+        let Some(host) = asked else { return self.storage.clone() };
+        let storage: Arc<dyn Storage> = Arc::new(host.clone());
+        self.grants.storage.map(|grant| StorageSpace { storage, space: "".into(), grant })
+    }
+
     /// The state behind one call.
     pub(crate) fn host(&self, tools: &Tools, call: &Call, depth: u32, deadline: Instant) -> Host {
+        let asked = call.host_for(depth);
         let stdout = Sink::new(self.limits.output);
         let stderr = Sink::new(self.limits.output);
         let files = Files::new(&self.preopens, &self.limits);
@@ -355,14 +421,15 @@ impl LinkedTool {
             meter: Meter::new(self.limits),
             files,
             trail: Trail::default(),
-            storage: self.storage.clone(),
+            storage: self.storage(asked.as_ref()),
             native: self.native.clone(),
             output: self.limits.output,
             session: self.session.clone(),
             commands: Arc::clone(&self.commands),
-            http: self.web.as_ref().map(|web| Box::new(Http::new(web.clone(), self.limits, deadline))),
+            http: self.web.as_ref().map(|web| Box::new(Http::new(web.clone(), self.limits, deadline, asked.clone()))),
             progress: call.progress(),
             tools: Arc::clone(tools),
+            asked,
             depth,
             deadline,
             cancelled: call.clone(),
@@ -374,8 +441,26 @@ impl LinkedTool {
     }
 }
 
+/// The folders that a tool has, under the names that it has for them.
+fn preopens_for(tool: &Compiled, preopens: &Preopens, files: &FilesGrant) -> Preopens {
+    let narrowed = preopens.narrow(files);
+    if tool.needs().has_shell() { narrowed.for_shell() } else { narrowed }
+}
+
+fn number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 pub(crate) fn find(tools: &Tools, name: &str) -> Option<Arc<LinkedTool>> {
     tools.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+}
+
+/// A tool with its name, if it still is in a scope.
+pub(crate) fn named(tools: &Tools, tool: &LinkedTool) -> Option<(String, Arc<LinkedTool>)> {
+    let tools = tools.read().unwrap_or_else(PoisonError::into_inner);
+    let (name, found) = tools.iter().find(|(_, other)| other.number == tool.number)?;
+    Some((name.clone(), Arc::clone(found)))
 }
 
 pub(crate) fn unknown(tool: &str) -> Failure {

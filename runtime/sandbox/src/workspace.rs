@@ -61,6 +61,12 @@ impl Workspace {
         }
     }
 
+    /// A folder that is open already, with the scratch folders of its agents below a place.
+    pub(crate) fn of(root: Option<OwnedFd>, scratch_in: Option<PathBuf>) -> Self {
+        let root = root.map(|root| Arc::new(Dir::from_std_file(root.into())));
+        Self { root, scratch_in: scratch_in.map(Into::into), network: None }
+    }
+
     /// No folder at all: for agents that touch no files.
     pub fn none() -> Self {
         Self { root: None, scratch_in: None, network: None }

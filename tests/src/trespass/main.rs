@@ -40,7 +40,16 @@ pub(crate) fn kernel(result: impl TryInto<i64>) -> io::Result<i64> {
 }
 
 fn main() -> ExitCode {
-    let mut words = env::args().skip(1);
+    let mut words = env::args().skip(1).peekable();
+    // Behind the walls of the process that guests run in, instead of those of a native program.
+    if let Some(room) = words.next_if(|word| word.starts_with("--room=")) {
+        let workspace = room.trim_start_matches("--room=");
+        let writes = words.next_if(|word| word == "--writing").is_some();
+        if let Err(why) = palisade_sandbox::raise_walls(workspace.as_ref(), writes) {
+            let _ = io::Write::write_all(&mut io::stdout(), format!("wrong: no walls: {why}\n").as_bytes());
+            return ExitCode::from(3);
+        }
+    }
     let attempt = words.next().unwrap_or_default();
     let told = Told(words.filter_map(|word| word.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()))).collect());
     let came = [files::attempt, kernel::attempt, network::attempt, processes::attempt]

@@ -129,8 +129,13 @@ const NEVER: [&str; 3] = ["change-mode-of-a-system-program", "hostname", "mount"
 /// Attempts that are refused only where the workspace is read-only.
 const READ_ONLY: [&str; 4] = ["change-inside", "truncate-inside", "change-mode-inside", "change-times-inside"];
 
+/// Every attempt that is refused wherever nothing may be changed.
+pub(crate) fn attempts() -> impl Iterator<Item = &'static str> {
+    ANYBODY.iter().chain(&SOME).chain(&NEVER).copied()
+}
+
 /// Whom a program could speak to, and a process that it could harm.
-struct Others {
+pub(crate) struct Others {
     tcp: TcpListener,
     udp: UdpSocket,
     named: UnixListener,
@@ -142,7 +147,7 @@ struct Others {
 }
 
 impl Others {
-    fn beside(world: &World) -> Self {
+    pub(crate) fn beside(world: &World) -> Self {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         let named = UnixListener::bind(world.outside("socket")).unwrap();
@@ -178,8 +183,13 @@ impl Others {
         Self { tcp, udp, named, hidden, datagrams, victim, held, told }
     }
 
+    /// What an attempt is told.
+    pub(crate) fn told(&self) -> &[String] {
+        &self.told
+    }
+
     /// Asserts that nobody has heard of the program and that the victim lives.
-    fn untouched(&mut self, attempt: &str) {
+    pub(crate) fn untouched(&mut self, attempt: &str) {
         let mut byte = [0];
         assert!(self.tcp.accept().is_err(), "{attempt} connected");
         assert!(self.named.accept().is_err() && self.hidden.accept().is_err(), "{attempt} connected");

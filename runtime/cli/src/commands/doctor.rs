@@ -103,14 +103,18 @@ fn examine(arguments: &Arguments, settings: &Settings) -> Vec<Check> {
     let version =
         format!("palisade {} for {}-{}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, std::env::consts::OS);
     let mut checks = vec![Check::ok("version", version), kernel::release()];
-    match start() {
+    let engine = match start() {
         Ok((engine, check)) => {
             checks.push(check);
             checks.extend(with_engine(&engine, settings));
+            Some(engine)
         }
-        Err(check) => checks.push(check),
-    }
-    checks.extend(model::examine(arguments, settings));
+        Err(check) => {
+            checks.push(check);
+            None
+        }
+    };
+    checks.extend(model::examine(arguments, settings, engine.as_ref()));
     checks
 }
 

@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// Try to have more through agents that ask agents.
     #[arg(long)]
     delegation: bool,
+    /// Run the guests in a process of their own, as `palisade run --apart` does.
+    #[arg(long)]
+    apart: bool,
     #[command(flatten)]
     lookup: Lookup,
     /// Print JSON.
@@ -46,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let (_, registry) = arguments.lookup.open(settings)?;
     let agent = arguments.agent.as_deref().map(|agent| registry.look_up(agent)).transpose()?.map(|found| found.agent);
     let effective = agent.map(|agent| effective(agent, &available(&registry), &registry));
-    let assembly = Assembly::start(settings, terminal)?;
+    let assembly = Assembly::start_at(settings, terminal, arguments.apart)?;
     let effective = match effective {
         Some(effective) if !arguments.delegation => effective,
         below => {

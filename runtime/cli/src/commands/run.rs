@@ -68,6 +68,9 @@ pub(crate) struct Arguments {
     /// Write down what the model replies, without keys, to be replayed with `--model scripted:FILE`.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Run the tools in a process of their own that has nothing but the workspace (docs/apart.md).
+    #[arg(long)]
+    apart: bool,
     #[command(flatten)]
     sessions: sessions::Flags,
     #[command(flatten)]
@@ -107,7 +110,8 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         return Err(WrongUsage(wrong.to_owned()).into());
     }
     let (workspace, registry) = arguments.lookup.open(settings)?;
-    let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
+    let mut config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
+    config.typed.apart |= arguments.apart;
     let config = Arc::new(config);
     let agent = arguments.bounds.lower(&config.budgeted(registry.find(&arguments.agent)?));
     let (runtime, database) = (database::runtime()?, Database::of(&config, settings));

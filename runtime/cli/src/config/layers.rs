@@ -200,6 +200,7 @@ pub(crate) fn built_in() -> impl Iterator<Item = (Name, Value)> {
         ("exec.network", Some(Value::Flag(Programs::STANDARD_NETWORK))),
         ("exec.time", Some(Value::Time(Programs::STANDARD_TIME))),
         ("exec.memory", Some(Value::Size(Programs::STANDARD_MEMORY))),
+        ("sandbox.apart", Some(Value::Flag(false))),
         ("traces.content", Some(Value::Flag(false))),
     ];
     values.into_iter().filter_map(|(name, value)| Some((Name::parse(name), value?)))

@@ -107,6 +107,8 @@ pub(crate) struct Typed {
     pub(crate) web: WebSettings,
     /// Whether no agent has a tool that the one who asks it has not.
     pub(crate) intersects: bool,
+    /// Whether tools run in a process of their own.
+    pub(crate) apart: bool,
 }
 
 impl Typed {
@@ -130,6 +132,7 @@ impl Typed {
                 ("outside", _) => typed.set_outside(name, &entry.value),
                 ("exec", _) => typed.set_exec(name, &entry.value),
                 ("http" | "secrets", _) => web_notices.extend(typed.set_web(name, entry)),
+                ("sandbox", _) => typed.apart = entry.value == Value::Flag(true),
                 ("store", _) => typed.set_store(&entry.value),
                 ("traces", "endpoint") => endpoint = text(&entry.value),
                 ("traces", _) => content = entry.value == Value::Flag(true),

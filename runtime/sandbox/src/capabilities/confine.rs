@@ -19,10 +19,13 @@ use std::{
 use cap_std::fs::Dir;
 use palisade_grants::{Capability, Denial, FilesGrant, PermittedWrite, WorkspacePath};
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags},
+    fs::{AtFlags, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT},
     io::Errno,
 };
-use wasmtime_wasi::{FsPerms, OpenMode, filesystem, p2::bindings::filesystem::types::ErrorCode};
+use wasmtime_wasi::{
+    FsPerms, OpenMode, filesystem,
+    p2::bindings::filesystem::types::{ErrorCode, NewTimestamp},
+};
 
 use crate::workspace::{open_beneath, real_path};
 
@@ -295,6 +298,12 @@ impl PermittedPlace {
         rustix::fs::fchmod(self.open()?, if executable { mode | readers } else { mode - runners })
     }
 
+    /// Sets the times of the file that is here, by its handle. A link, or what cannot be opened, has to be named.
+    pub(crate) fn set_times(&self, accessed: NewTimestamp, modified: NewTimestamp) -> Result<(), Errno> {
+        let times = Timestamps { last_access: timestamp(accessed)?, last_modification: timestamp(modified)? };
+        rustix::fs::futimens(self.open()?, &times)
+    }
+
     /// The permission bits of the regular file that is there.
     fn mode(&self) -> Option<Mode> {
         let Place { directory, name, .. } = &self.place;
@@ -318,6 +327,19 @@ impl PermittedPlace {
             remedy: format!("link to a relative path inside {called}"),
         }
     }
+}
+
+fn timestamp(new: NewTimestamp) -> Result<Timespec, Errno> {
+    let special = |tv_nsec| Timespec { tv_sec: 0, tv_nsec };
+    Ok(match new {
+        NewTimestamp::NoChange => special(UTIME_OMIT),
+        NewTimestamp::Now => special(UTIME_NOW),
+        NewTimestamp::Timestamp(time) if time.nanoseconds < 1_000_000_000 => Timespec {
+            tv_sec: i64::try_from(time.seconds).map_err(|_| Errno::INVAL)?,
+            tv_nsec: time.nanoseconds.into(),
+        },
+        NewTimestamp::Timestamp(_) => return Err(Errno::INVAL),
+    })
 }
 
 /// Finds what a path means without opening it.

@@ -24,8 +24,13 @@ use wasmtime_wasi_http::{
     WasiHttpHooks, WasiHttpView, p2, p2::bindings::http::types::ErrorCode,
 };
 
-use crate::{Limits, Network, host::Host};
-use exchange::{Exchange, Response, Way};
+use crate::{
+    Limits, Network,
+    host::Host,
+    runner::{Remote, distant},
+};
+pub(crate) use exchange::Response;
+use exchange::{Exchange, Way};
 pub(crate) use spent::Spent;
 
 /// What one tool of an agent reaches over the network.
@@ -43,6 +48,8 @@ pub(crate) struct Http {
 }
 
 struct Hooks {
+    /// The host, if this is the process that guests run in: it decides, and it has the network.
+    asked: Option<Remote>,
     web: Web,
     limits: Limits,
     deadline: Instant,
@@ -67,23 +74,33 @@ impl WasiHttpView for Host {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         // A tool that is being described has the interface and nothing behind it.
         let (limits, deadline) = (self.meter.limits(), self.deadline);
-        let http = self.http.get_or_insert_with(|| Box::new(Http::new(Web::default(), limits, deadline)));
+        let http = self.http.get_or_insert_with(|| Box::new(Http::new(Web::default(), limits, deadline, None)));
         let Http { context, hooks } = &mut **http;
         WasiHttpCtxView { hooks, table: &mut self.table, ctx: context }
     }
 }
 
 impl Http {
-    pub(crate) fn new(web: Web, limits: Limits, deadline: Instant) -> Self {
+    pub(crate) fn new(web: Web, limits: Limits, deadline: Instant, asked: Option<Remote>) -> Self {
         let mut context = WasiHttpCtx::new();
         context.set_field_size_limit(limits.header);
         let spent = Arc::new(Spent::new(&limits));
-        Self { context, hooks: Hooks { web, limits, deadline, spent, denials: Denials::default() } }
+        Self { context, hooks: Hooks { asked, web, limits, deadline, spent, denials: Denials::default() } }
     }
 
     /// Spends from what another call has left, too.
     pub(crate) fn share(&mut self, caller: &Self) {
         self.hooks.spent = Arc::clone(&caller.hooks.spent);
+    }
+
+    /// Makes a request for a guest that runs elsewhere, if it may.
+    pub(crate) fn send(
+        &mut self,
+        request: Request<WasiBody>,
+        options: RequestOptions,
+    ) -> impl Future<Output = Result<Response, Error>> + Send + use<> {
+        let prepared = self.hooks.prepare(request, Some(options));
+        async move { prepared?.run().await }
     }
 
     /// What was refused.
@@ -183,6 +200,9 @@ impl WasiHttpHooks for Hooks {
         options: Option<RequestOptions>,
         _processed: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> Box<dyn Future<Output = Result<Response, Error>> + Send> {
+        if let Some(host) = &self.asked {
+            return Box::new(distant::send(host.clone(), request, options.unwrap_or_default()));
+        }
         match self.prepare(request, options) {
             Ok(exchange) => Box::new(exchange.run()),
             Err(error) => Box::new(std::future::ready(Err(error))),
@@ -190,11 +210,11 @@ impl WasiHttpHooks for Hooks {
     }
 
     fn p2_error_from_hyper(&mut self, error: &hyper::Error) -> ErrorCode {
-        match () {
-            () if error.is_parse_too_large() => ErrorCode::HttpResponseHeaderSectionSize(None),
-            () if error.is_timeout() => ErrorCode::HttpResponseTimeout,
-            () if error.is_incomplete_message() => ErrorCode::HttpResponseIncomplete,
-            () => ErrorCode::HttpProtocolError,
+        match said_by_hyper(error) {
+            Error::HttpResponseHeaderSectionSize(size) => ErrorCode::HttpResponseHeaderSectionSize(size),
+            Error::HttpResponseTimeout => ErrorCode::HttpResponseTimeout,
+            Error::HttpResponseIncomplete => ErrorCode::HttpResponseIncomplete,
+            _ => ErrorCode::HttpProtocolError,
         }
     }
 
@@ -206,10 +226,35 @@ impl WasiHttpHooks for Hooks {
     }
 
     fn p2_error_from_tls(&mut self, error: &std::io::Error) -> ErrorCode {
-        let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
-        match cause {
-            Some(rustls::Error::InvalidCertificate(_)) => ErrorCode::TlsCertificateError,
-            _ => ErrorCode::TlsProtocolError,
+        match is_about_certificates(error) {
+            true => ErrorCode::TlsCertificateError,
+            false => ErrorCode::TlsProtocolError,
         }
     }
+}
+
+/// The same error without what only this process has of it.
+pub(crate) fn in_words(error: Error) -> Error {
+    match error {
+        Error::Hyper(error) => said_by_hyper(&error),
+        Error::Connect(error) if error.kind() == std::io::ErrorKind::TimedOut => Error::ConnectionTimeout,
+        Error::Connect(_) => Error::ConnectionRefused,
+        Error::Tls(error) if is_about_certificates(&error) => Error::TlsCertificateError,
+        Error::Tls(_) => Error::TlsProtocolError,
+        error => error,
+    }
+}
+
+fn said_by_hyper(error: &hyper::Error) -> Error {
+    match () {
+        () if error.is_parse_too_large() => Error::HttpResponseHeaderSectionSize(None),
+        () if error.is_timeout() => Error::HttpResponseTimeout,
+        () if error.is_incomplete_message() => Error::HttpResponseIncomplete,
+        () => Error::HttpProtocolError,
+    }
+}
+
+fn is_about_certificates(error: &std::io::Error) -> bool {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    matches!(cause, Some(rustls::Error::InvalidCertificate(_)))
 }

@@ -46,50 +46,82 @@ impl process::Host for Host {
 impl Host {
     /// The names of the programs that may be run: those that are granted by name, or all that are there.
     pub(crate) fn program_names(&self) -> Vec<String> {
+        if let Some(host) = &self.asked {
+            return host.program_names();
+        }
         self.native.as_ref().map(Native::names).unwrap_or_default()
     }
 
     /// Runs a program, if it is granted. It takes the time of the call.
     pub(crate) fn run_program(&mut self, command: &Command) -> Result<Outcome, Error> {
+        if let Some(host) = self.asked.clone() {
+            let (ran, denial) = host.run_program(command);
+            denial.into_iter().for_each(|denial| Self::deny(&mut self.denials, denial));
+            return ran;
+        }
         // Only a tool that is being described has none: its interfaces are linked to nothing.
-        let native = self.native.clone().ok_or_else(|| Error::Failed("no program is granted".to_owned()))?;
-        let refuse = |denials: &mut Vec<Denial>, denial: Denial| {
-            let text = denial.to_string();
-            Self::deny(denials, denial);
-            Error::Denied(text)
-        };
-        let permitted = native
+        let native = self.native.clone().ok_or_else(nothing_granted)?;
+        let time = Time { deadline: self.deadline, call: &self.cancelled };
+        native.run(command, &self.files, self.output, &time).map_err(|(error, denial)| {
+            denial.into_iter().for_each(|denial| Self::deny(&mut self.denials, denial));
+            error
+        })
+    }
+}
+
+/// Only a tool that is being described can get here: its interfaces are linked to nothing.
+pub(crate) fn nothing_granted() -> Error {
+    Error::Failed("no program is granted".to_owned())
+}
+
+/// How long a call has, and whether it is still wanted.
+pub(crate) struct Time<'a> {
+    pub(crate) deadline: Instant,
+    pub(crate) call: &'a Call,
+}
+
+impl Native {
+    /// Runs a program, if it is granted: for a guest that sees these files and may be told this many bytes.
+    pub(crate) fn run(
+        &self,
+        command: &Command,
+        files: &Files,
+        output: usize,
+        time: &Time<'_>,
+    ) -> Result<Outcome, (Error, Option<Denial>)> {
+        let refused = |denial: Denial| (Error::Denied(denial.to_string()), Some(denial));
+        let permitted = self
             .commands
             .permit(&command.program, &command.arguments)
-            .map_err(|denial| refuse(&mut self.denials, denial))?;
-        if let Some(gate) = &native.gate {
+            .map_err(refused)?;
+        if let Some(gate) = &self.gate {
             let words = json!({ "program": command.program, "arguments": command.arguments }).to_string();
-            gate(&words).map_err(|denial| refuse(&mut self.denials, denial))?;
+            gate(&words).map_err(refused)?;
         }
+        let failed = |text: String| (Error::Failed(text), None);
         let directory = WorkspacePath::parse(&command.directory)
-            .map_err(|error| Error::Failed(format!("the folder `{}`: {error}", command.directory)))?;
-        let workspace = self.files.workspace();
+            .map_err(|error| failed(format!("the folder `{}`: {error}", command.directory)))?;
+        let workspace = files.workspace();
         let is_seen = workspace.is_some_and(|(_, files)| files.access(&directory).is_some());
         if !directory.is_root() && !is_seen {
-            return Err(Error::Failed(format!("there is no folder `{directory}`")));
+            return Err(failed(format!("there is no folder `{directory}`")));
         }
-        let call = self.cancelled.clone();
         let ran = run(
-            &native.programs,
+            &self.programs,
             &Asked {
                 command: permitted,
                 workspace,
                 directory,
                 folder: None,
                 input: &command.input,
-                env: native.variables(),
-                deadline: self.deadline.checked_sub(MARGIN).unwrap_or(self.deadline),
+                env: self.variables(),
+                deadline: time.deadline.checked_sub(MARGIN).unwrap_or(time.deadline),
                 // Both streams become one text, in which each byte may take three.
-                output: self.output / 8,
-                is_cancelled: &move || call.is_cancelled(),
+                output: output / 8,
+                is_cancelled: &|| time.call.is_cancelled(),
             },
         );
-        ran.map(Outcome::from).map_err(Error::from)
+        ran.map(Outcome::from).map_err(|error| (error.into(), None))
     }
 }
 
@@ -192,7 +224,7 @@ impl Native {
         all.filter(|(name, _)| is_granted(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let named: Vec<String> = self.commands.programs().map(str::to_owned).collect();
         if named.is_empty() { self.programs.names() } else { named }
     }

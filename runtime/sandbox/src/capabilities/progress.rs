@@ -17,7 +17,7 @@ impl<F: Fn(&str) + Send + Sync> Progress for F {
 }
 
 /// A progress line longer than a screen is no progress line.
-const MAX_MESSAGE: usize = 1000;
+pub(crate) const MAX_MESSAGE: usize = 1000;
 
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     progress::add_to_linker::<Host, HasSelf<Host>>(linker, |host| host)

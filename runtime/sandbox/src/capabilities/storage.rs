@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use palisade_grants::{PermittedKey, StorageGrant};
+use serde::{Deserialize, Serialize};
 use wasmtime::component::{HasSelf, Linker};
 
 use crate::{bindings::storage, host::Host};
@@ -20,7 +21,7 @@ pub trait Storage: Send + Sync {
 }
 
 /// Why a space could not be read or written.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum StorageError {
     /// The granted bytes are used up.
     #[error("the storage space is full (limit {0} bytes)")]

@@ -21,7 +21,7 @@ pub(super) fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
 }
 
 /// Ends this process at once, without running anything that was registered for the end.
-pub(super) fn end(code: i32) -> ! {
+pub(crate) fn end(code: i32) -> ! {
     // SAFETY: it takes a number and does not return.
     unsafe { libc::_exit(code) }
 }
@@ -32,8 +32,14 @@ pub(super) fn close_others_on_exec() -> io::Result<()> {
     done(unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) })
 }
 
+/// Closes every descriptor but the standard ones.
+pub(crate) fn close_others() -> io::Result<()> {
+    // SAFETY: it takes numbers; it is the first thing that its process does, which has nothing open that it knows of.
+    done(unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) })
+}
+
 /// The newest version of Landlock's interface that the kernel has; 0 if none.
-pub(super) fn landlock_version() -> u32 {
+pub(crate) fn landlock_version() -> u32 {
     const VERSION: u32 = 1;
     // SAFETY: with this flag the kernel reads no memory: there are no attributes, and their size is zero.
     let level =

@@ -22,7 +22,7 @@ use super::carve::{Carved, open_real};
 const ALL: ABI = ABI::V9;
 
 /// Below this version of Landlock files could be truncated that may only be read.
-pub(super) const NEEDED: u32 = 3;
+pub(crate) const NEEDED: u32 = 3;
 /// Without processes of its own a program could send signals to others; from this version on it cannot.
 pub(super) const NEEDED_ALONE: u32 = 6;
 
@@ -154,7 +154,7 @@ pub(super) fn raise(opened: &Opened<'_>) -> Result<(), String> {
 }
 
 /// Opens a place, if there is one.
-fn open(rules: RulesetCreated, path: &Path, rights: BitFlags<AccessFs>) -> Result<RulesetCreated, String> {
+pub(crate) fn open(rules: RulesetCreated, path: &Path, rights: BitFlags<AccessFs>) -> Result<RulesetCreated, String> {
     match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
         Ok(place) => add(rules, place, rights),
         Err(_) => Ok(rules),
@@ -162,7 +162,7 @@ fn open(rules: RulesetCreated, path: &Path, rights: BitFlags<AccessFs>) -> Resul
 }
 
 /// Rights about entries of a folder mean nothing for a file and are left out there.
-fn add(rules: RulesetCreated, place: OwnedFd, rights: BitFlags<AccessFs>) -> Result<RulesetCreated, String> {
+pub(crate) fn add(rules: RulesetCreated, place: OwnedFd, rights: BitFlags<AccessFs>) -> Result<RulesetCreated, String> {
     let is_folder = rustix::fs::fstat(&place)
         .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory);
     let rights = if is_folder { rights } else { rights & AccessFs::from_file(ALL) };
@@ -198,7 +198,7 @@ pub(super) fn limit(seconds: u64, memory: u64, processes: u64) -> rustix::io::Re
 }
 
 /// Gives up every privilege, for good.
-pub(super) fn drop_privileges() -> rustix::io::Result<()> {
+pub(crate) fn drop_privileges() -> rustix::io::Result<()> {
     rustix::thread::set_no_new_privs(true)?;
     // Only with privileges is there a set to be emptied; without, the last step says whether all are gone.
     let _ = rustix::thread::clear_ambient_capability_set();

@@ -290,7 +290,7 @@ const MAX_MOUNTS: usize = 200;
 
 /// How many processes and threads this user has: without a tree of its own a limit counts them, too.
 #[expect(clippy::disallowed_methods, reason = "reads what the kernel says of the processes there are")]
-fn own_tasks() -> u64 {
+pub(crate) fn own_tasks() -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     let own = rustix::process::getuid().as_raw();
     let Ok(entries) = std::fs::read_dir("/proc") else { return 0 };

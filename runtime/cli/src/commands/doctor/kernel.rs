@@ -1,9 +1,11 @@
 //! What the kernel has for us.
 
-use palisade_sandbox::Walls;
+use std::time::Instant;
+
+use palisade_sandbox::{Engine, Walls};
 
 use super::Check;
-use crate::{config::Exec, native, settings::Settings};
+use crate::{config::Exec, native, render::words, settings::Settings};
 
 /// Whether the kernel is new enough.
 pub(super) fn release() -> Check {
@@ -48,6 +50,29 @@ pub(super) fn programs(exec: &Exec, settings: &Settings) -> Check {
         Err(why) => Check::warn("programs", format!("cannot be confined, so none is run: {why}"), REMEDY),
     }
 }
+
+/// Whether tools can run apart: a process for them is started, and ended.
+pub(super) fn apart(is_wanted: bool, engine: &Engine, settings: &Settings) -> Check {
+    let started = Instant::now();
+    match engine.try_apart(settings.worker.clone()) {
+        Ok(()) => {
+            let wanted = if is_wanted { "and do" } else { "if `[sandbox] apart` or `--apart` says so" };
+            Check::ok(
+                "apart",
+                format!(
+                    "tools can run in a process of their own, {wanted}; it starts in {}",
+                    words::time(started.elapsed())
+                ),
+            )
+        }
+        Err(why) if is_wanted => {
+            Check::fail("apart", format!("tools cannot run in a process of their own: {why}"), NEEDED)
+        }
+        Err(why) => Check::ok("apart", format!("tools cannot run in a process of their own here, and do not: {why}")),
+    }
+}
+
+const NEEDED: &str = "Linux 6.2 or newer with Landlock (`lsm=landlock,…`), or `[sandbox] apart = false`";
 
 const REMEDY: &str = "Linux 6.12 with Landlock (`lsm=landlock,…`), or 6.2 with user namespaces";
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use palisade_agent::Agent;
 use palisade_catalog::{Notice, Registry, Severity};
 use palisade_model::{Connection, KnownProvider, Probed, Route, Target};
+use palisade_sandbox::Engine;
 
 use super::{Arguments, Check, database, kernel};
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
 const PROBE_TIME: Duration = Duration::from_secs(5);
 
 /// The agents, the configuration, the model, its key and its provider.
-pub(super) fn examine(arguments: &Arguments, settings: &Settings) -> Vec<Check> {
+pub(super) fn examine(arguments: &Arguments, settings: &Settings, engine: Option<&Engine>) -> Vec<Check> {
     let workspace = match arguments.lookup.workspace(settings) {
         Ok(workspace) => workspace,
         Err(error) => return vec![Check::fail("workspace", format!("{error:#}"), "name another with --workspace")],
@@ -37,6 +38,7 @@ pub(super) fn examine(arguments: &Arguments, settings: &Settings) -> Vec<Check> 
     let config = arguments.lookup.config(settings, &workspace, &registry);
     checks.extend(files(&config));
     checks.push(kernel::programs(&config.typed.exec, settings));
+    checks.extend(engine.map(|engine| kernel::apart(config.typed.apart, engine, settings)));
     checks.push(keys());
     checks.extend(model(arguments, &config));
     checks.push(database::examine(&config, settings));

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         check_scope(tool, &input, &effective)?;
     }
     let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
-    let assembly = Assembly::start(settings, terminal)?.reaching(&config);
+    let assembly = Assembly::start_at(settings, terminal, config.typed.apart)?.reaching(&config);
     let (tool, report) = match link(&source, &assembly, &effective, &workspace)? {
         Ok((tool, scope)) => {
             // On the sandbox's own thread, so that even a call stuck in the kernel comes back.

@@ -44,7 +44,7 @@ pub(super) struct Way {
 }
 
 /// An answer, and what goes on behind it until it is read.
-pub(super) type Response = (http::Response<WasiBody>, Box<dyn Future<Output = Result<(), Error>> + Send>);
+pub(crate) type Response = (http::Response<WasiBody>, Box<dyn Future<Output = Result<(), Error>> + Send>);
 
 /// Addresses that are looked at; nobody needs more.
 const ADDRESSES: usize = 16;
