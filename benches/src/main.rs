@@ -1,6 +1,7 @@
 //! `just bench`: every row is a ratio of things measured side by side in this run.
 //!
-//! `just bench calls steps programs start idle definitions store shell trees` runs parts, `--quick` fewer rounds; only a whole run is kept.
+//! `just bench calls apart steps programs start idle definitions store shell trees` runs parts, `--quick` fewer rounds; only a whole
+//! run is kept.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -8,6 +9,7 @@
     reason = "a measuring program: prints a table, makes a tree, starts processes"
 )]
 
+mod apart;
 mod calls;
 mod definitions;
 mod floor;
@@ -33,6 +35,9 @@ fn main() -> anyhow::Result<()> {
     let mut report = Report::default();
     if wanted("calls") {
         calls::measure(&mut report, quick).context("fresh calls")?;
+    }
+    if wanted("apart") {
+        apart::measure(&mut report, quick).context("calls in a process of their own")?;
     }
     if wanted("steps") {
         steps::measure(&mut report, quick).context("steps of the loop")?;

@@ -2,6 +2,7 @@
 
 mod agents;
 mod answers;
+mod apart;
 mod chat;
 mod config;
 mod delegation;

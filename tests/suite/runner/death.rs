@@ -8,7 +8,7 @@ use std::{
 };
 
 use palisade_sandbox::{Call, Failure};
-use palisade_tests::world::{Baseline, World};
+use palisade_tests::world::World;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -24,6 +24,7 @@ fn until(what: impl Fn() -> bool) {
     }
 }
 
+/// X9. The agent goes on, and so do its other tools.
 #[test]
 fn every_call_in_a_process_that_is_killed_fails_as_that_and_the_next_one_works() {
     let world = World::apart();
@@ -68,8 +69,7 @@ fn a_process_that_is_killed_between_calls_is_not_noticed() {
 #[test]
 fn nothing_is_left_when_the_last_scope_is_gone() {
     let world = World::apart();
-    world.works_afterwards();
-    let before = Baseline::now();
+    let before = world.baseline(&["reach"]);
     let scope = world.scope(&["reach"]);
     let steps = json!({ "steps": [{ "op": "write", "at": "/tmp", "path": "note", "text": "mine" }] }).to_string();
     let came = scope.call_here("reach", &steps, &Call::new()).outcome.unwrap();

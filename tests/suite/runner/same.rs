@@ -155,7 +155,8 @@ fn limits_and_crashes_end_alike() {
 
 #[test]
 fn foreign_machine_code_runs_there_too() {
-    for world in [World::new(), World::apart()] {
+    for world in [World::new, World::apart] {
+        let world = world();
         let compiled = Handmade::default().load(world.engine()).unwrap();
         assert_eq!(world.call_component(&compiled).outcome, Ok("ok".to_owned()));
     }
@@ -199,7 +200,8 @@ fn storage_is_the_hosts() {
 
 #[test]
 fn tools_call_tools_as_deep_as_they_may() {
-    let both = [World::new(), World::apart()].map(|world| {
+    let both = [World::new, World::apart].map(|world| {
+        let world = world();
         let scope = calling_itself(&world);
         let call = |times: u32| scope.call_here("again", &json!({ "times": times }).to_string(), &Call::new());
         [0, 1, 4, 9].map(|times| told(&call(times)))
@@ -211,7 +213,8 @@ fn tools_call_tools_as_deep_as_they_may() {
 /// The gate is the host's, and is asked once.
 #[test]
 fn a_gate_refuses_there_what_it_refuses_here() {
-    let both = [World::new(), World::apart()].map(|world| {
+    let both = [World::new, World::apart].map(|world| {
+        let world = world();
         let scope = world.empty_scope();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&asked);
@@ -329,7 +332,8 @@ fn requests_are_made_by_the_host() {
 
 #[test]
 fn who_watches_is_told_how_far_it_is() {
-    let both = [World::new(), World::apart()].map(|world| {
+    let both = [World::new, World::apart].map(|world| {
+        let world = world();
         let heard = Arc::new(Mutex::new(Vec::new()));
         let hears = Arc::clone(&heard);
         let call = Call::new().watched_by(Arc::new(move |message: &str| hears.lock().unwrap().push(message.len())));

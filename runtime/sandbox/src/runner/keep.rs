@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
         mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     },
@@ -82,7 +82,8 @@ struct State {
 
 struct Entry {
     inbox: SyncSender<Heard>,
-    live: Arc<Live>,
+    /// Whoever waits for the call has it.
+    live: Weak<Live>,
 }
 
 enum Heard {
@@ -175,7 +176,7 @@ impl Room {
             if let Some(how) = state.ended.clone().or(state.reason.clone()) {
                 return Report::failed(Failure::RunnerEnded { how });
             }
-            state.calls.insert(number, Entry { inbox, live: Arc::clone(&live) });
+            state.calls.insert(number, Entry { inbox, live: Arc::downgrade(&live) });
         }
         let is_watched = call.progress().is_some();
         let (tool, input) = (name, input.to_owned());
@@ -192,6 +193,10 @@ impl Room {
         match waiting.wait(call) {
             Ended::Report(report) => match within(*report, &limits) {
                 Ok(mut report) => {
+                    // Whoever cancelled does not want the result, even if it was there before the guest heard of it.
+                    if call.is_cancelled() {
+                        report.outcome = Err(Failure::Cancelled);
+                    }
                     for denial in live.denials() {
                         Host::deny(&mut report.denials, denial);
                     }
@@ -214,8 +219,9 @@ impl Room {
 impl Drop for Room {
     fn drop(&mut self) {
         self.shared.end("nobody needs it".to_owned());
-        // It is killed, so this does not take long; its scratch folder is gone afterwards.
-        if let Some(keeper) = self.keeper.take() {
+        // It is killed, so this does not take long; its scratch folder is gone afterwards. If the last to let go is the
+        // keeper itself, it sees to that next.
+        if let Some(keeper) = self.keeper.take().filter(|keeper| keeper.thread().id() != thread::current().id()) {
             drop(keeper.join());
         }
     }
@@ -357,13 +363,13 @@ impl Shared {
             }
             Word::Ask { call, depth, ask, what } => {
                 let (inbox, live) = match self.state().calls.get(&call) {
-                    Some(entry) => (entry.inbox.clone(), Arc::clone(&entry.live)),
+                    Some(entry) => (entry.inbox.clone(), entry.live.upgrade()),
                     // A request goes on beside its guest, and may not have noticed that it is over.
                     None if matches!(what, Ask::Web(_)) => return Ok(()),
                     None => return Err("it asked for a call that nobody made".to_owned()),
                 };
                 match what {
-                    Ask::Web(what) => live.request(self, depth, ask, what),
+                    Ask::Web(what) => live.map_or(Ok(()), |live| live.request(self, depth, ask, what)),
                     what => inbox
                         .try_send(Heard::Ask { depth, ask, what })
                         .map_err(|_| "it asked too much at once".to_owned()),
@@ -417,7 +423,9 @@ fn keep(plan: &Plan, socket: UnixStream, theirs: UnixStream, started: &SyncSende
     let mut state = shared.state();
     state.ended = Some(why.unwrap_or_else(|| in_words(status)));
     // Whoever waits for a call learns of it.
-    state.calls.clear();
+    let calls = std::mem::take(&mut state.calls);
+    drop(state);
+    drop(calls);
 }
 
 #[expect(clippy::disallowed_methods, reason = "this file owns starting the process that guests run in")]
