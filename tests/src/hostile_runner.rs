@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-/// `Ready`.
-const READY: &[u8] = &[0];
+/// It is ready, and has no machine code.
+const READY: &[u8] = &[0, 0];
 /// `Done` of the first call, with the text `ok`, in no time.
 const DONE: &[u8] = &[3, 1, 0, 2, b'o', b'k', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 /// The order to call a tool.

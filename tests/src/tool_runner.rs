@@ -6,6 +6,5 @@ use palisade_catalog::BuiltIn;
 use palisade_tests::guests;
 
 fn main() -> ExitCode {
-    palisade_sandbox::tool_runner(&|digest| BuiltIn::machine_code(digest).or_else(|| guests::machine_code(digest)))
-        .into()
+    palisade_sandbox::tool_runner(BuiltIn::machine_code().chain(guests::machine_code())).into()
 }

@@ -75,11 +75,10 @@ impl BuiltIn {
         }
     }
 
-    /// The machine code of a core tool, or of a guest of `palisade prove`, by the digest of its component.
-    pub fn machine_code(digest: &[u8; 32]) -> Option<&'static [u8]> {
-        let tools = TOOLS.iter().map(|tool| (&tool.digest, tool.code));
-        let mut all = tools.chain(PROBES.iter().map(|probe| (&probe.digest, probe.code)));
-        all.find(|(other, _)| *other == digest).map(|(_, code)| code)
+    /// The machine code of every core tool and of the guests of `palisade prove`, by the digests of their components.
+    pub fn machine_code() -> impl Iterator<Item = ([u8; 32], &'static [u8])> {
+        let tools = TOOLS.iter().map(|tool| (tool.digest, tool.code));
+        tools.chain(PROBES.iter().map(|probe| (probe.digest, probe.code)))
     }
 
     /// How large its machine code is, in bytes.

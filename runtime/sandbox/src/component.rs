@@ -16,8 +16,6 @@ pub struct Compiled {
     pub(crate) component: Component,
     digest: Digest,
     needs: std::sync::Arc<Needs>,
-    /// Whether its machine code is part of this program.
-    built_in: bool,
 }
 
 /// What a tool says of itself.
@@ -57,8 +55,7 @@ impl Compiled {
         let component =
             artifact.load(engine.wasm()).map_err(|error| Failure::BadComponent { reason: error.to_string() })?;
         let needs = Needs::of(&component).map_err(|error| Failure::BadComponent { reason: error.to_string() })?;
-        let built_in = artifact.is_built_in();
-        Ok(Self { component, digest: artifact.digest(), needs: std::sync::Arc::new(needs), built_in })
+        Ok(Self { component, digest: artifact.digest(), needs: std::sync::Arc::new(needs) })
     }
 
     /// The digest of the component's bytes.
@@ -67,8 +64,8 @@ impl Compiled {
     }
 
     /// Its machine code, for another process of this program that does not have it.
-    pub(crate) fn code(&self) -> Option<wasmtime::Result<Vec<u8>>> {
-        (!self.built_in).then(|| self.component.serialize())
+    pub(crate) fn code(&self) -> wasmtime::Result<Vec<u8>> {
+        self.component.serialize()
     }
 
     /// What it needs.

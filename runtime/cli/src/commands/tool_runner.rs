@@ -15,5 +15,5 @@ pub(crate) fn is_wanted() -> bool {
 }
 
 pub(crate) fn run() -> ExitCode {
-    palisade_sandbox::tool_runner(&BuiltIn::machine_code).into()
+    palisade_sandbox::tool_runner(BuiltIn::machine_code()).into()
 }

@@ -3,14 +3,14 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Instant};
 
-use palisade_grants::Grants;
+use palisade_grants::{Denial, Grants};
 
 use crate::{
     Failure, Gate, Limits, ProgramCall, Report,
     bindings::process::{Command, Error, Outcome},
     capabilities::{
         preopens::{Files, Preopens},
-        process::{Native, run_permitted},
+        process::{Native, Time, run_permitted},
         trail::Trail,
     },
     host::Host,
@@ -70,43 +70,75 @@ impl fmt::Debug for ShellCommand {
     }
 }
 
-/// Runs a command for a shell, on what is left of its time.
-pub(crate) async fn run(host: &mut Host, offered: &Offered, asked: Command) -> Result<Outcome, Error> {
-    let ShellCommand { name, read, gate, tool } = &offered.command;
-    let input = match read(&asked.arguments, &asked.input) {
-        Ok(input) => input,
-        Err(Printed::Help(text)) => return Ok(outcome(0, text, String::new())),
-        Err(Printed::Wrong(text)) => return Ok(outcome(MISUSED, String::new(), format!("{name}: {text}"))),
-    };
-    if let Err(denial) = gate(&input) {
-        let text = denial.to_string();
-        Host::deny(&mut host.denials, denial);
-        return Err(Error::Denied(text));
+/// What became of a command before any guest was called.
+pub(crate) enum Decided {
+    /// It is over; this was denied.
+    Ran(Result<Outcome, Error>, Vec<Denial>),
+    /// It is a tool that is to be called with this.
+    Call { tool: String, input: String },
+}
+
+impl Offered {
+    /// The component that carries it out, if one does.
+    pub(crate) fn linked(&self) -> Option<&str> {
+        match &self.command.tool {
+            CommandTool::Linked(tool) => Some(tool),
+            CommandTool::Program(..) => None,
+        }
     }
-    let ended = match (tool, &offered.native) {
-        (CommandTool::Linked(tool), _) => {
-            let report = Box::pin(sandbox::call_from(host, tool, &input)).await;
-            report.denials.iter().for_each(|denial| Host::deny(&mut host.denials, denial.clone()));
-            answer(name, report)
+}
+
+/// Runs a command for a shell, on what is left of its time.
+pub(crate) async fn run(host: &mut Host, asked: Command) -> Result<Outcome, Error> {
+    let name = asked.program.clone();
+    let decided = match (host.asked.clone(), host.commands.get(&name).cloned()) {
+        // The host knows which commands there are.
+        (Some(elsewhere), _) => elsewhere.run_command(asked),
+        (None, Some(offered)) => decide(&offered, &asked, &Time { deadline: host.deadline, call: &host.cancelled }),
+        (None, None) => return host.run_program(&asked),
+    };
+    let (answered, denials) = match decided {
+        Decided::Ran(ran, denials) => (ran, denials),
+        Decided::Call { tool, input } => {
+            let report = Box::pin(sandbox::call_from(host, &tool, &input)).await;
+            let denials = report.denials.clone();
+            (answer(&name, report), denials)
         }
-        (CommandTool::Program(program, _), Some((native, preopens, limits))) => {
-            let program = ProgramCall { input: input.into_bytes(), ..program.clone() };
-            let files = Files::new(preopens, limits);
-            let deadline = host.deadline.min(Instant::now() + limits.call_time);
-            match run_permitted(native, &files, limits, &program, deadline, &host.cancelled) {
-                Ok(ran) => ran.map(Outcome::from).map_err(Error::from),
-                Err(denial) => {
-                    let text = denial.to_string();
-                    Host::deny(&mut host.denials, denial);
-                    Err(Error::Denied(text))
-                }
-            }
-        }
-        (CommandTool::Program(..), None) => Err(Error::Denied("no native program is granted".to_owned())),
     };
     // The other tool may have moved what this one remembers.
     host.trail = Trail::default();
-    ended
+    for denial in denials {
+        Host::deny(&mut host.denials, denial);
+    }
+    answered
+}
+
+/// Decides about a command, and runs it if that takes no guest.
+pub(crate) fn decide(offered: &Offered, asked: &Command, time: &Time<'_>) -> Decided {
+    let ShellCommand { name, read, gate, tool } = &offered.command;
+    let over = |ran| Decided::Ran(ran, Vec::new());
+    let input = match read(&asked.arguments, &asked.input) {
+        Ok(input) => input,
+        Err(Printed::Help(text)) => return over(Ok(outcome(0, text, String::new()))),
+        Err(Printed::Wrong(text)) => return over(Ok(outcome(MISUSED, String::new(), format!("{name}: {text}")))),
+    };
+    if let Err(denial) = gate(&input) {
+        return Decided::Ran(Err(Error::Denied(denial.to_string())), vec![denial]);
+    }
+    match (tool, &offered.native) {
+        (CommandTool::Linked(tool), _) => Decided::Call { tool: tool.clone(), input },
+        (CommandTool::Program(program, _), Some((native, preopens, limits))) => {
+            let program = ProgramCall { input: input.into_bytes(), ..program.clone() };
+            // What a program writes is not counted by bytes.
+            let files = Files::new(preopens, limits);
+            let deadline = time.deadline.min(Instant::now() + limits.call_time);
+            match run_permitted(native, &files, limits, &program, deadline, time.call) {
+                Ok(ran) => over(ran.map(Outcome::from).map_err(Error::from)),
+                Err(denial) => Decided::Ran(Err(Error::Denied(denial.to_string())), vec![denial]),
+            }
+        }
+        (CommandTool::Program(..), None) => over(Err(Error::Denied("no native program is granted".to_owned()))),
+    }
 }
 
 /// What a call came to, as a command says it.

@@ -55,8 +55,8 @@ impl Host {
     /// Runs a program, if it is granted. It takes the time of the call.
     pub(crate) fn run_program(&mut self, command: &Command) -> Result<Outcome, Error> {
         if let Some(host) = self.asked.clone() {
-            let (ran, denial) = host.run_program(command);
-            denial.into_iter().for_each(|denial| Self::deny(&mut self.denials, denial));
+            let (ran, denials) = host.run_program(command);
+            denials.into_iter().for_each(|denial| Self::deny(&mut self.denials, denial));
             return ran;
         }
         // Only a tool that is being described has none: its interfaces are linked to nothing.
@@ -90,10 +90,7 @@ impl Native {
         time: &Time<'_>,
     ) -> Result<Outcome, (Error, Option<Denial>)> {
         let refused = |denial: Denial| (Error::Denied(denial.to_string()), Some(denial));
-        let permitted = self
-            .commands
-            .permit(&command.program, &command.arguments)
-            .map_err(refused)?;
+        let permitted = self.commands.permit(&command.program, &command.arguments).map_err(refused)?;
         if let Some(gate) = &self.gate {
             let words = json!({ "program": command.program, "arguments": command.arguments }).to_string();
             gate(&words).map_err(refused)?;

@@ -61,10 +61,7 @@ impl shell::Host for Host {
     }
 
     async fn run(&mut self, command: process::Command) -> wasmtime::Result<Result<process::Outcome, process::Error>> {
-        Ok(match self.commands.get(&command.program).cloned() {
-            Some(tool) => commands::run(self, &tool, command).await,
-            None => self.run_program(&command),
-        })
+        Ok(commands::run(self, command).await)
     }
 }
 

@@ -331,11 +331,12 @@ impl Shared {
                 continue;
             }
             let digest = tool.compiled.digest();
-            if let Some(code) = tool.compiled.code().filter(|_| !told.code.contains(&digest)) {
+            if !told.code.contains(&digest) {
+                let code = tool.compiled.code();
                 let code = code.map_err(|error| Failure::Host { reason: format!("{error:#}") })?;
                 self.say(&Order::Code { digest, code: Blob(code) }).map_err(lost)?;
+                told.code.insert(digest);
             }
-            told.code.insert(digest);
             let grants = &tool.grants;
             let described = Told {
                 digest,
@@ -347,8 +348,9 @@ impl Shared {
             };
             self.say(&Order::Add { scope, name: name.clone(), tool: described }).map_err(lost)?;
             told.scopes.entry(scope).or_default().insert(name, tool.number);
-            let called = tool.compiled.needs().toolbox.iter();
-            waiting.extend(called.filter_map(|name| Some((name.clone(), scope::find(tools, name)?))));
+            let commands = tool.commands.values().filter_map(|offered| offered.linked());
+            let called = tool.compiled.needs().toolbox.iter().map(String::as_str).chain(commands);
+            waiting.extend(called.filter_map(|name| Some((name.to_owned(), scope::find(tools, name)?))));
         }
         Ok(())
     }
@@ -356,7 +358,7 @@ impl Shared {
     /// Takes what the process says. An error is something that it may not say, and its end.
     fn hear(self: &Arc<Self>, word: Word) -> Result<(), String> {
         match word {
-            Word::Ready | Word::Refused(_) => Err("it began twice".to_owned()),
+            Word::Ready(_) | Word::Refused(_) => Err("it began twice".to_owned()),
             Word::Done { call, report } => {
                 let entry = self.state().calls.remove(&call).ok_or("it ended a call that nobody made")?;
                 entry.inbox.try_send(Heard::Done(report)).map_err(|_| "it said too much at once".to_owned())
@@ -459,16 +461,17 @@ fn begin(
     // A process that is gone already has said why, or its silence says it.
     drop(greet(socket, &hello, plan.workspace.as_deref()));
     let mut reader = BufReader::with_capacity(64 << 10, socket.try_clone().map_err(lost)?);
-    match protocol::read(&mut reader, MAX_WORD) {
-        Ok(Some(Word::Ready)) => {}
+    let code = match protocol::read(&mut reader, MAX_WORD) {
+        Ok(Some(Word::Ready(code))) => code,
         Ok(Some(Word::Refused(why))) => return Err(why),
-        Ok(None) => return Err("it ended without a word".to_owned()),
+        Ok(None) | Err(protocol::FrameError::Lost(_)) => return Err("it ended without a word".to_owned()),
         Ok(Some(_)) => return Err("it did not begin as it should".to_owned()),
         Err(error) => return Err(format!("it sent {error}")),
-    }
+    };
+    let told = HaveTold { code: code.into_iter().collect(), ..HaveTold::default() };
     let writer = Mutex::new(socket.try_clone().map_err(lost)?);
     let socket = socket.try_clone().map_err(lost)?;
-    let shared = Shared { socket, writer, state: Mutex::default(), told: Mutex::default(), next: AtomicU64::new(1) };
+    let shared = Shared { socket, writer, state: Mutex::default(), told: Mutex::new(told), next: AtomicU64::new(1) };
     Ok((Arc::new(shared), reader))
 }
 

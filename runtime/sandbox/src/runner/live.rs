@@ -16,6 +16,7 @@ use crate::{
     Call, Engine, Limits, Report, StorageError,
     bindings::process::{Command, Error, Outcome},
     capabilities::{
+        commands::{self, Decided},
         http::Http,
         preopens::Files,
         process::{self, Time},
@@ -32,6 +33,8 @@ pub(super) struct Live {
     tools: Tools,
     call: Call,
     pub(super) engine: Engine,
+    /// The tool that a shell may call next, and with what.
+    commanded: Mutex<Option<(String, String)>>,
     /// The tools at work: the one that was called, the one that it calls, and so on.
     at_work: Mutex<Vec<AtWork>>,
     pub(super) requests: Requests,
@@ -56,7 +59,14 @@ impl Live {
         let deadline = Instant::now() + tool.limits.call_time;
         let (requests, engine) = (Requests::new(&tool.limits), tool.engine.clone());
         let first = AtWork { http: http(&tool, deadline), tool, deadline, _slot: None };
-        Self { tools: Arc::clone(tools), call: call.clone(), engine, at_work: Mutex::new(vec![first]), requests }
+        Self {
+            tools: Arc::clone(tools),
+            call: call.clone(),
+            engine,
+            commanded: Mutex::default(),
+            at_work: Mutex::new(vec![first]),
+            requests,
+        }
     }
 
     /// Answers a guest that waits.
@@ -80,12 +90,15 @@ impl Live {
                 Answer::Keys(space.and_then(|space| space.storage.keys(&space.space, &prefix)))
             }
             Ask::Programs => {
-                Answer::Programs(self.last(depth)?.native.as_ref().map(|native| native.names()).unwrap_or_default())
+                let tool = self.last(depth)?;
+                let programs = tool.native.as_ref().map(|native| native.names()).unwrap_or_default();
+                Answer::Programs(tool.commands.keys().cloned().chain(programs).collect())
             }
             Ask::Run(command) => match self.run(depth, &command)? {
-                Ok(outcome) => Answer::Ran(Ok(outcome), None),
-                Err((error, denial)) => Answer::Ran(Err(error), denial),
+                Ok(outcome) => Answer::Ran(Ok(outcome), Vec::new()),
+                Err((error, denial)) => Answer::Ran(Err(error), denial.into_iter().collect()),
             },
+            Ask::Command(command) => return self.command(depth, command),
             Ask::Progress(message) => {
                 self.last(depth)?;
                 if let Some(progress) = self.call.progress() {
@@ -100,7 +113,9 @@ impl Live {
     /// Lets one tool call another, if the first is made to and the second may be called.
     fn enter(&self, depth: u32, name: &str, input: &str) -> Answered {
         let caller = self.last(depth)?;
-        if !caller.compiled.needs().toolbox.contains(name) {
+        let commanded = self.commanded.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let is_command = commanded.is_some_and(|(tool, with)| tool == name && with == input);
+        if !is_command && !caller.compiled.needs().toolbox.contains(name) {
             return Err("it called a tool that is not one of the caller's".to_owned());
         }
         let (slot, tool) = match sandbox::enter(&self.tools, name, input, depth + 1) {
@@ -134,6 +149,21 @@ impl Live {
     /// What was denied to the tool that was called, over the network.
     pub(super) fn denials(&self) -> Vec<Denial> {
         self.at_work().first().map(AtWork::denials).unwrap_or_default()
+    }
+
+    /// Runs a command of a shell, or says which tool it is.
+    fn command(&self, depth: u32, command: Command) -> Answered {
+        let tool = self.last(depth)?;
+        let Some(offered) = tool.commands.get(&command.program) else { return self.answer(depth, Ask::Run(command)) };
+        let deadline = self.at_work().last().map_or_else(Instant::now, |last| last.deadline);
+        Ok(match commands::decide(offered, &command, &Time { deadline, call: &self.call }) {
+            Decided::Ran(ran, denials) => Answer::Ran(ran, denials),
+            Decided::Call { tool, input } => {
+                let next = (tool.clone(), input.clone());
+                *self.commanded.lock().unwrap_or_else(PoisonError::into_inner) = Some(next);
+                Answer::Call { tool, input }
+            }
+        })
     }
 
     fn run(&self, depth: u32, command: &Command) -> Answered<Result<Outcome, (Error, Option<Denial>)>> {

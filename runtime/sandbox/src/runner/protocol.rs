@@ -46,7 +46,7 @@ pub(super) struct Hello {
 /// What the host says afterwards.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// Machine code that is not part of this program.
+    /// Machine code that the process does not have.
     Code {
         digest: Digest,
         code: Blob,
@@ -100,8 +100,8 @@ pub(super) struct Told {
 /// What the process says.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Word {
-    /// The walls are up, and it waits for orders.
-    Ready,
+    /// The walls are up, and it waits for orders. It has the machine code of these components.
+    Ready(Vec<Digest>),
     /// It cannot be what it should, and ends.
     Refused(String),
     /// A guest wants something. `depth` says which: 0 is the tool that was called, 1 the one that it calls.
@@ -144,6 +144,8 @@ pub(super) enum Ask {
     Run(Command),
     Progress(String),
     Web(WebAsk),
+    /// A command of a shell: a program, or a tool.
+    Command(Command),
 }
 
 /// What a request needs, piece by piece: whoever asks for the next piece has taken the last.
@@ -194,7 +196,12 @@ pub(super) enum Answer {
     Kept(Result<(), StorageError>),
     Keys(Result<Vec<String>, StorageError>),
     Programs(Vec<String>),
-    Ran(Result<Outcome, Error>, Option<Denial>),
+    Ran(Result<Outcome, Error>, Vec<Denial>),
+    /// The command is a tool that is to be called with this.
+    Call {
+        tool: String,
+        input: String,
+    },
     Web(Result<WebAnswer, WebError>),
 }
 
@@ -362,10 +369,10 @@ mod tests {
         assert!(matches!(word(&[9, 0, 0, 0, 1]), Err(FrameError::Lost(_))));
         assert!(matches!(word(&[0, 0, 0, 0]), Err(FrameError::Malformed)));
         assert!(matches!(word(&[1, 0, 0, 0, 200]), Err(FrameError::Malformed)));
-        // `Ready`, and something behind it in the same frame.
-        assert!(matches!(word(&[2, 0, 0, 0, 0, 0]), Err(FrameError::Malformed)));
+        // That it is ready, and something behind it in the same frame.
+        assert!(matches!(word(&[3, 0, 0, 0, 0, 0, 0]), Err(FrameError::Malformed)));
         // A text that says it is longer than everything.
         assert!(matches!(word(&[6, 0, 0, 0, 1, 255, 255, 255, 255, 15]), Err(FrameError::Malformed)));
-        assert!(matches!(word(&[1, 0, 0, 0, 0]), Ok(Some(Word::Ready))));
+        assert!(matches!(word(&[2, 0, 0, 0, 0, 0]), Ok(Some(Word::Ready(_)))));
     }
 }

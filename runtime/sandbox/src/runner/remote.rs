@@ -18,6 +18,7 @@ use super::protocol::{self, Answer, Ask, Blob, WebAnswer, WebAsk, WebError, Word
 use crate::{
     Failure, Progress, Report, Storage, StorageError,
     bindings::process::{Command, Error, Outcome},
+    capabilities::commands::Decided,
 };
 
 /// The host of one call, for the guest at one depth. Cheap to clone.
@@ -135,10 +136,19 @@ impl Remote {
         }
     }
 
-    pub(crate) fn run_program(&self, command: &Command) -> (Result<Outcome, Error>, Option<Denial>) {
+    pub(crate) fn run_program(&self, command: &Command) -> (Result<Outcome, Error>, Vec<Denial>) {
         match self.ask(Ask::Run(command.clone())) {
-            Some(Answer::Ran(ran, denial)) => (ran, denial),
-            _ => (Err(Error::Failed(NO_HOST.to_owned())), None),
+            Some(Answer::Ran(ran, denials)) => (ran, denials),
+            _ => (Err(Error::Failed(NO_HOST.to_owned())), Vec::new()),
+        }
+    }
+
+    /// Has a command of a shell run, or learns which tool it is.
+    pub(crate) fn run_command(&self, command: Command) -> Decided {
+        match self.ask(Ask::Command(command)) {
+            Some(Answer::Ran(ran, denials)) => Decided::Ran(ran, denials),
+            Some(Answer::Call { tool, input }) => Decided::Call { tool, input },
+            _ => Decided::Ran(Err(Error::Failed(NO_HOST.to_owned())), Vec::new()),
         }
     }
 }

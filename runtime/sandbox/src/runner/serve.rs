@@ -31,11 +31,11 @@ use crate::{
     scope::{self, LinkedTool, Mirrored, Tools},
 };
 
-/// Finds machine code that is part of this program by the digest of its component.
-type BuiltIn<'a> = &'a dyn Fn(&[u8; 32]) -> Option<&'static [u8]>;
+/// Machine code that is part of this program, by the digest of its component.
+type BuiltIn = HashMap<[u8; 32], &'static [u8]>;
 
 /// The process's whole life. The host is behind the socket on standard input; the returned number is the exit code.
-pub fn tool_runner(built_in: &dyn Fn(&[u8; 32]) -> Option<&'static [u8]>) -> u8 {
+pub fn tool_runner(built_in: impl IntoIterator<Item = ([u8; 32], &'static [u8])>) -> u8 {
     // What was open in the host by accident is not open here.
     if sys::close_others().is_err() {
         return 1;
@@ -53,7 +53,8 @@ pub fn tool_runner(built_in: &dyn Fn(&[u8; 32]) -> Option<&'static [u8]>) -> u8 
             return 1;
         }
     };
-    if line.say(&Word::Ready).is_err() {
+    let built_in: BuiltIn = built_in.into_iter().collect();
+    if line.say(&Word::Ready(built_in.keys().copied().collect())).is_err() {
         return 1;
     }
     let mut process = Process {
@@ -119,11 +120,11 @@ fn receive(reader: &mut BufReader<UnixStream>) -> io::Result<(Hello, Option<Owne
     Ok((hello, workspace))
 }
 
-struct Process<'a> {
+struct Process {
     engine: Engine,
     workspace: Workspace,
     line: Arc<Line>,
-    built_in: BuiltIn<'a>,
+    built_in: BuiltIn,
     code: HashMap<Digest, Result<Compiled, Failure>>,
     scopes: HashMap<u64, Opened>,
     calls: Calls,
@@ -138,7 +139,7 @@ struct Opened {
     broken: HashMap<String, Failure>,
 }
 
-impl Process<'_> {
+impl Process {
     fn carry_out(&mut self, order: Order) {
         match order {
             Order::Code { digest, code: Blob(code) } => {
@@ -198,7 +199,7 @@ impl Process<'_> {
     }
 
     fn compiled(&mut self, digest: Digest) -> Result<Compiled, Failure> {
-        let load = || match (self.built_in)(&digest) {
+        let load = || match self.built_in.get(&digest) {
             Some(code) => Compiled::load(&self.engine, &Artifact::built_in(digest, code)),
             None => Err(Failure::BadComponent { reason: "its machine code is not part of this program".to_owned() }),
         };
