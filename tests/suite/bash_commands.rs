@@ -33,7 +33,7 @@ fn say(tool: &str) -> ShellCommand {
     }
 }
 
-fn scope(world: &World, tool: &str) -> Scope {
+pub(crate) fn scope(world: &World, tool: &str) -> Scope {
     let scope = world.empty_scope();
     world.add(&scope, "echo", "x");
     let (compiled, description) = world.load("bash");

@@ -11,6 +11,7 @@ use palisade_sandbox::{Binding, Bounds, Call, Failure, Programs, Report, Vault};
 use palisade_tests::{
     handmade::Handmade,
     memory_storage::MemoryStorage,
+    shell,
     web::{Certificate, Web, plain, redirect},
     world::World,
 };
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api::calling_itself,
+    bash_commands,
     net::{AT, HOST},
 };
 
@@ -228,7 +230,7 @@ fn a_gate_refuses_there_what_it_refuses_here() {
             })
         };
         let (compiled, description) = world.load("write");
-        let bounds = Bounds { gate: Some(Arc::new(gate)), grants: None };
+        let bounds = Bounds { gate: Some(Arc::new(gate)), ..Bounds::default() };
         scope.add_within(&compiled, &description, "write", bounds).unwrap();
         world.add(&scope, "scribe", "scribe");
         let report = scope.call_here("scribe", r#"{"files":1,"bytes":1}"#, &Call::new());
@@ -238,6 +240,24 @@ fn a_gate_refuses_there_what_it_refuses_here() {
     });
     assert_eq!(both[0], both[1]);
     assert!(both[0].0.contains("never"), "{}", both[0].0);
+}
+
+/// Its commands that are tools are asked of the host, which asks their gates; it remembers where it was.
+#[test]
+fn a_shell_is_the_same_there() {
+    let both = [World::new, World::apart].map(|world| {
+        let world = world();
+        let scope = bash_commands::scope(&world, "echo");
+        let scripts = [
+            "ls | wc -l; echo text > new; cat new; cat ../outside/secret.txt",
+            "cd folder && pwd; touch -d @0 file; chmod +x file; stat -c %a file",
+            "pwd; cat file; echo note > /tmp/note",
+            "cat /tmp/note; rm ../new; say hello | tr a-z A-Z; say a b; say --help; x=sec; say ${x}ret; nothing",
+        ];
+        scripts.map(|script| told(&shell::call(&scope, script)))
+    });
+    assert_eq!(both[0], both[1]);
+    assert!(both[0][3].contains("HELLO") && both[0][3].contains("no secrets"), "{}", both[0][3]);
 }
 
 #[test]
