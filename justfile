@@ -70,7 +70,8 @@ fuzz TARGET SECONDS="300":
 
 # Build the guests alone, as components below target/guests
 guests: _target
-    RUSTFLAGS="-C target-feature=+simd128 -C link-arg=--initial-memory=4194304" cargo build --profile guest --target wasm32-wasip2 --target-dir target/guests --lib $(ls -d guest-tools/*/ | xargs -n1 basename | grep -vx -e sdk -e build | sed 's/^/-p palisade-tool-/')
+    RUSTFLAGS="-C target-feature=+simd128 -C link-arg=--initial-memory=4194304" cargo build --profile guest --target wasm32-wasip2 --target-dir target/guests --lib $(ls -d guest-tools/*/ | xargs -n1 basename | grep -vx -e sdk -e build -e bash | sed 's/^/-p palisade-tool-/')
+    cd guest-tools/bash && RUSTFLAGS="-C target-feature=+simd128 -C link-arg=--initial-memory=4194304" cargo build --profile guest --target wasm32-wasip2 --target-dir ../../target/guests --lib
 
 _palisade: _target
     @cd {{justfile_directory()}} && cargo build --bin palisade

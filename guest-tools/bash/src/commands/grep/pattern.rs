@@ -229,7 +229,7 @@ impl<'a> Translation<'a> {
 fn named(name: &str) -> Option<&'static str> {
     Some(match name {
         "alpha" => r"\p{Alphabetic}",
-        "alnum" => r"\p{Alphabetic}\p{Nd}",
+        "alnum" => r"\p{Alphabetic}\p{Decimal_Number}",
         "blank" => r" \t",
         "digit" => "0-9",
         "lower" => r"\p{Lowercase}",
