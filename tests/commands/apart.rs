@@ -6,8 +6,8 @@ use crate::world::World;
 
 /// What was tried and how it ended; how it was refused may say a time.
 fn endings(proof: &Value) -> Vec<(String, String)> {
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let verdicts = proof["verdicts"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let verdicts = proof["verdicts"].as_array().into_iter().flatten();
     verdicts.map(|verdict| (text(&verdict["attempt"]), text(&verdict["ending"]))).collect()
 }
 
@@ -20,6 +20,7 @@ fn no_probe_gets_out_of_an_agent_whose_tools_run_apart() {
         let apart = world.palisade(&["prove", agent, "--apart", "--json"]).with_code(0).json();
         assert_eq!(apart["breaches"], 0, "{apart}");
         assert_eq!(endings(&here), endings(&apart));
+        assert!(endings(&apart).len() > 40);
     }
 }
 

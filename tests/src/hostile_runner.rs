@@ -1,6 +1,5 @@
 //! A process that should run guests and does something else: what, is its own name. Messages are written by hand, as
 //! somebody would who has taken the real one over.
-#![expect(clippy::disallowed_methods, reason = "a process that a test starts in place of another one")]
 
 use std::{
     io::{self, Read as _, Write as _},

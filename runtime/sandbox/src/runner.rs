@@ -9,7 +9,7 @@
 //! | file | what |
 //! |---|---|
 //! | `protocol.rs` | what both sides say, and how it is written |
-//! | `room.rs`, `keep.rs` | the host's side: which processes there are; one of them from start to end |
+//! | `room.rs`, `keep.rs`, `start.rs` | the host's side: which processes there are; one of them from start to end |
 //! | `live.rs`, `web.rs` | the host's side of one call: what its guests ask for; their requests |
 //! | `serve.rs` | the other side: the process from start to end |
 //! | `remote.rs`, `distant.rs` | the other side of one call: asking the host; requests |
@@ -21,6 +21,7 @@ mod live;
 mod protocol;
 mod remote;
 mod room;
+mod start;
 mod web;
 
 #[cfg(target_os = "linux")]
@@ -36,18 +37,17 @@ pub(crate) use remote::Remote;
 pub(crate) use room::{Apart, Runner};
 #[cfg(target_os = "linux")]
 pub use serve::tool_runner;
+#[cfg(target_os = "linux")]
+pub(crate) use walls::check;
 
 /// How much longer than its limit a call may take to come back before its process is ended: it may have to be
 /// started first, on a machine that does other things.
 pub(crate) const MARGIN: Duration = Duration::from_secs(5);
 
-/// Whether this kernel can confine such a process. The error is shown.
+/// Whether such a process can be confined here. The error is shown.
+#[cfg(not(target_os = "linux"))]
 pub(crate) fn check() -> Result<(), String> {
-    #[cfg(target_os = "linux")]
-    let checked = walls::check();
-    #[cfg(not(target_os = "linux"))]
-    let checked = Err("the walls around them can be put up on Linux alone".to_owned());
-    checked
+    Err("the walls around them can be put up on Linux alone".to_owned())
 }
 
 /// Puts up the walls of such a process around this one, which must have one thread, to try them in a test.

@@ -1,5 +1,7 @@
 //! An agent's linker: what its grants hold, its tools linked to that, and nothing else.
 
+mod mirrored;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
@@ -9,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use palisade_grants::{Capability, Denial, FilesGrant, Grants, StorageGrant};
+use palisade_grants::{Capability, Denial, FilesGrant, Grants};
 use wasmtime::component::{Linker, ResourceTable};
 
 use crate::{
@@ -35,9 +37,11 @@ use crate::{
     host::{self, Host},
     meter::Meter,
     output::Sink,
-    runner::{Apart, Remote},
+    runner::Apart,
     sandbox::{self, Call, Report},
 };
+
+pub(crate) use mirrored::Mirrored;
 
 /// What an agent's tools run in: its grants, opened once, and its tools, linked to them.
 pub struct Scope {
@@ -88,19 +92,6 @@ pub(crate) struct LinkedTool {
     pub(crate) gate: Option<Gate>,
     /// Where it runs, if that is another process.
     pub(crate) apart: Option<Arc<Apart>>,
-}
-
-/// What a tool has in the process that guests run in. All else is the host's.
-pub(crate) struct Mirrored<'a> {
-    pub(crate) engine: &'a Engine,
-    pub(crate) compiled: Compiled,
-    /// What the scope's folders were opened as.
-    pub(crate) preopens: &'a Preopens,
-    pub(crate) files: FilesGrant,
-    pub(crate) storage: Option<StorageGrant>,
-    pub(crate) process: bool,
-    pub(crate) http: bool,
-    pub(crate) limits: Limits,
 }
 
 /// Decides about the input of a call that one tool makes to another. Whoever calls a tool from outside
@@ -372,41 +363,6 @@ fn link(engine: &Engine, tool: &Compiled, shape: Shape) -> Result<ToolPre<Host>,
 }
 
 impl LinkedTool {
-    /// The tool in the process that guests run in: folders of its own, and a host to ask for the rest.
-    pub(crate) fn mirrored(told: Mirrored<'_>) -> Result<Self, Failure> {
-        let Mirrored { engine, compiled, preopens, files, storage, process, http, limits } = told;
-        let shape = Shape {
-            files: !files.is_empty(),
-            storage: storage.is_some(),
-            process,
-            http,
-            toolbox: compiled.needs().toolbox.clone(),
-        };
-        Ok(Self {
-            pre: link(engine, &compiled, shape)?,
-            limits,
-            engine: engine.clone(),
-            number: number(),
-            preopens: preopens_for(&compiled, preopens, &files),
-            compiled,
-            grants: Grants { files, storage, ..Grants::default() },
-            storage: None,
-            native: None,
-            session: Session::default(),
-            commands: Commands::default(),
-            web: http.then(Web::default),
-            gate: None,
-            apart: None,
-        })
-    }
-
-    /// The space that a call keeps values in. In the process that guests run in, the host has it.
-    fn storage(&self, asked: Option<&Remote>) -> Option<StorageSpace> {
-        let Some(host) = asked else { return self.storage.clone() };
-        let storage: Arc<dyn Storage> = Arc::new(host.clone());
-        self.grants.storage.map(|grant| StorageSpace { storage, space: "".into(), grant })
-    }
-
     /// The state behind one call.
     pub(crate) fn host(&self, tools: &Tools, call: &Call, depth: u32, deadline: Instant) -> Host {
         let asked = call.host_for(depth);

@@ -2,16 +2,9 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fs::{File, Permissions},
-    io::{self, BufReader, IoSlice, Write as _},
-    mem::MaybeUninit,
+    io::{self, Write as _},
     net::Shutdown,
-    os::{
-        fd::{AsFd as _, OwnedFd},
-        unix::{fs::PermissionsExt as _, net::UnixStream, process::ExitStatusExt as _},
-    },
-    path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    os::unix::net::UnixStream,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
@@ -22,37 +15,20 @@ use std::{
 };
 
 use palisade_grants::FilesGrant;
-use rustix::{
-    fs::{Mode, OFlags},
-    net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg},
-};
-use tempfile::TempDir;
 
 use super::{
     MARGIN,
     live::{Live, within},
-    protocol::{self, Ask, Blob, Hello, MAX_WORD, Order, Told, VERSION, Word},
+    protocol::{self, Ask, Blob, MAX_WORD, Order, Told, Word},
+    start::{self, Plan, Scratch},
 };
 use crate::{
-    Call, Failure, Report, Settings,
+    Call, Failure, Report,
     component::Digest,
     host::Host,
     sandbox::GRACE,
     scope::{self, LinkedTool, Tools},
-    scratch,
-    workspace::kernel_path,
 };
-
-/// What a process is started with.
-pub(super) struct Plan {
-    /// This program.
-    pub(super) worker: PathBuf,
-    pub(super) settings: Settings,
-    pub(super) fingerprint: Digest,
-    pub(super) workspace: Option<Arc<File>>,
-    pub(super) writes: bool,
-    pub(super) scratch_in: Option<Arc<Path>>,
-}
 
 /// A process that guests run in. It ends when this is dropped.
 pub(crate) struct Room {
@@ -101,8 +77,6 @@ struct HaveTold {
 
 /// How long a process may take to put up its walls.
 const START: Duration = Duration::from_secs(20);
-/// A process that does not read for this long is ended.
-const WRITE: Duration = Duration::from_secs(10);
 /// How often a call that waits looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(10);
 /// A guest waits for one answer at a time, so no call has more to say at once.
@@ -273,6 +247,13 @@ impl Waiting<'_> {
 }
 
 impl Shared {
+    fn new(socket: &UnixStream, code: Vec<Digest>) -> Result<Self, String> {
+        let clone = || socket.try_clone().map_err(|error| format!("it cannot be spoken to: {error}"));
+        let told = HaveTold { code: code.into_iter().collect(), scopes: HashMap::new() };
+        let (state, told, next) = (Mutex::default(), Mutex::new(told), AtomicU64::new(1));
+        Ok(Self { socket: clone()?, writer: Mutex::new(clone()?), state, told, next })
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -391,20 +372,21 @@ type Started = Result<(Arc<Shared>, u32), String>;
 fn keep(plan: &Plan, socket: UnixStream, theirs: UnixStream, started: &SyncSender<Started>) {
     let failed = |why: String| drop(started.send(Err(why)));
     let scratch = plan.writes.then(|| Scratch::make(plan)).flatten();
-    let mut child = match start(&plan.worker, theirs) {
+    let mut child = match start::start(&plan.worker, theirs) {
         Ok(child) => child,
         Err(error) => return failed(format!("it cannot be started: {error}")),
     };
-    let begun = begin(plan, &socket, scratch.as_ref());
+    let begun = start::begin(plan, &socket, scratch.as_ref());
+    let begun = begun.and_then(|(code, reader)| Ok((Arc::new(Shared::new(&socket, code)?), reader)));
     let (shared, mut reader) = match begun {
         Ok(begun) => begun,
         Err(why) => {
-            let _ = end(&mut child, false);
+            let _ = start::end(&mut child, false);
             return failed(why);
         }
     };
     if started.send(Ok((Arc::clone(&shared), child.id()))).is_err() {
-        let _ = end(&mut child, false);
+        let _ = start::end(&mut child, false);
         return;
     }
     let why = loop {
@@ -420,125 +402,12 @@ fn keep(plan: &Plan, socket: UnixStream, theirs: UnixStream, started: &SyncSende
     };
     let why = why.or_else(|| shared.state().reason.clone());
     drop(shared.socket.shutdown(Shutdown::Both));
-    let status = end(&mut child, why.is_none());
+    let status = start::end(&mut child, why.is_none());
     drop(scratch);
     let mut state = shared.state();
-    state.ended = Some(why.unwrap_or_else(|| in_words(status)));
+    state.ended = Some(why.unwrap_or_else(|| start::in_words(status)));
     // Whoever waits for a call learns of it.
     let calls = std::mem::take(&mut state.calls);
     drop(state);
     drop(calls);
-}
-
-#[expect(clippy::disallowed_methods, reason = "this file owns starting the process that guests run in")]
-fn start(worker: &Path, socket: UnixStream) -> io::Result<Child> {
-    Command::new(worker)
-        .arg("tool-runner")
-        .env_clear()
-        .current_dir("/")
-        .stdin(Stdio::from(OwnedFd::from(socket)))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-}
-
-/// Tells the process what it is to be, and waits until it is that.
-fn begin(
-    plan: &Plan,
-    socket: &UnixStream,
-    scratch: Option<&Scratch>,
-) -> Result<(Arc<Shared>, BufReader<UnixStream>), String> {
-    let lost = |error: io::Error| format!("it cannot be spoken to: {error}");
-    let hello = Hello {
-        version: VERSION,
-        fingerprint: plan.fingerprint,
-        settings: plan.settings,
-        workspace: plan.workspace.is_some(),
-        writes: plan.writes,
-        scratch: scratch.map(|scratch| scratch.0.path().to_owned()),
-    };
-    socket.set_write_timeout(Some(WRITE)).map_err(lost)?;
-    // A process that is gone already has said why, or its silence says it.
-    drop(greet(socket, &hello, plan.workspace.as_deref()));
-    let mut reader = BufReader::with_capacity(64 << 10, socket.try_clone().map_err(lost)?);
-    let code = match protocol::read(&mut reader, MAX_WORD) {
-        Ok(Some(Word::Ready(code))) => code,
-        Ok(Some(Word::Refused(why))) => return Err(why),
-        Ok(None) | Err(protocol::FrameError::Lost(_)) => return Err("it ended without a word".to_owned()),
-        Ok(Some(_)) => return Err("it did not begin as it should".to_owned()),
-        Err(error) => return Err(format!("it sent {error}")),
-    };
-    let told = HaveTold { code: code.into_iter().collect(), ..HaveTold::default() };
-    let writer = Mutex::new(socket.try_clone().map_err(lost)?);
-    let socket = socket.try_clone().map_err(lost)?;
-    let shared = Shared { socket, writer, state: Mutex::default(), told: Mutex::new(told), next: AtomicU64::new(1) };
-    Ok((Arc::new(shared), reader))
-}
-
-/// The first message; the open workspace goes with its length.
-fn greet(socket: &UnixStream, hello: &Hello, workspace: Option<&File>) -> io::Result<()> {
-    let frame = protocol::frame(hello)?;
-    let (length, body) = frame.split_at_checked(4).ok_or(io::ErrorKind::InvalidData)?;
-    let descriptors: Vec<_> = workspace.map(|workspace| workspace.as_fd()).into_iter().collect();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    if !descriptors.is_empty() {
-        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
-    }
-    sendmsg(socket, &[IoSlice::new(length)], &mut ancillary, SendFlags::NOSIGNAL)?;
-    let mut socket = socket;
-    socket.write_all(body)
-}
-
-/// Waits for a process that ends by itself, a moment, and ends it.
-fn end(child: &mut Child, by_itself: bool) -> Option<ExitStatus> {
-    let patience = Instant::now() + Duration::from_millis(200);
-    while by_itself && Instant::now() < patience {
-        if let Ok(Some(status)) = child.try_wait() {
-            return Some(status);
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    drop(child.kill());
-    child.wait().ok()
-}
-
-fn in_words(status: Option<ExitStatus>) -> String {
-    match status.map(|status| (status.signal(), status.code())) {
-        Some((Some(signal), _)) => format!("signal {signal}"),
-        Some((_, Some(code))) => format!("exit code {code}"),
-        _ => "nobody knows how".to_owned(),
-    }
-}
-
-/// The place for scratch folders of one process. It is emptied and removed when dropped.
-struct Scratch(TempDir);
-
-impl Scratch {
-    /// None where it would lie in the workspace and have two names there.
-    #[expect(clippy::disallowed_methods, reason = "where nobody chose a place for them, the system's is taken")]
-    fn make(plan: &Plan) -> Option<Self> {
-        let system = std::env::temp_dir();
-        let parent = plan.scratch_in.as_deref().unwrap_or(&system);
-        let opened =
-            rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        let parent = kernel_path(opened).ok()?;
-        if let Some(workspace) = &plan.workspace
-            && parent.starts_with(kernel_path(&**workspace).ok()?)
-        {
-            return None;
-        }
-        let mode = Permissions::from_mode(0o700);
-        tempfile::Builder::new().prefix("palisade-runner-").permissions(mode).tempdir_in(parent).ok().map(Self)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        if let Ok(folder) = rustix::fs::open(self.0.path(), flags, Mode::empty()) {
-            // What cannot be removed is left, and never used again.
-            let _ = scratch::empty(&folder.into());
-        }
-    }
 }

@@ -12,7 +12,7 @@ use std::{
 
 use palisade_grants::FilesGrant;
 
-use super::keep::{Plan, Room};
+use super::{keep::Room, start::Plan};
 use crate::{Call, Failure, Report, Settings, Workspace, component::Digest, scope::LinkedTool, scope::Tools};
 
 /// The processes that an engine's guests run in.

@@ -38,7 +38,7 @@ pub(super) fn raise(inside: &Inside<'_>) -> Result<(), String> {
 }
 
 /// Whether the kernel has what is needed.
-pub(super) fn check() -> Result<(), String> {
+pub(crate) fn check() -> Result<(), String> {
     let version = sys::landlock_version();
     if version >= walls::NEEDED {
         return Ok(());

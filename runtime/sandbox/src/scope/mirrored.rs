@@ -1,0 +1,62 @@
+//! A tool as it is in the process that guests run in: linked to what the host told of it.
+
+use std::sync::Arc;
+
+use palisade_grants::{FilesGrant, Grants, StorageGrant};
+
+use super::{LinkedTool, Shape, link, number, preopens_for};
+use crate::{
+    Compiled, Engine, Failure, Limits, Storage,
+    capabilities::{commands::Commands, http::Web, preopens::Preopens, shell::Session, storage::StorageSpace},
+    runner::Remote,
+};
+
+/// What a tool has in the process that guests run in. All else is the host's.
+pub(crate) struct Mirrored<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) compiled: Compiled,
+    /// What the scope's folders were opened as.
+    pub(crate) preopens: &'a Preopens,
+    pub(crate) files: FilesGrant,
+    pub(crate) storage: Option<StorageGrant>,
+    pub(crate) process: bool,
+    pub(crate) http: bool,
+    pub(crate) limits: Limits,
+}
+
+impl LinkedTool {
+    /// The tool in the process that guests run in: folders of its own, and a host to ask for the rest.
+    pub(crate) fn mirrored(told: Mirrored<'_>) -> Result<Self, Failure> {
+        let Mirrored { engine, compiled, preopens, files, storage, process, http, limits } = told;
+        let shape = Shape {
+            files: !files.is_empty(),
+            storage: storage.is_some(),
+            process,
+            http,
+            toolbox: compiled.needs().toolbox.clone(),
+        };
+        Ok(Self {
+            pre: link(engine, &compiled, shape)?,
+            limits,
+            engine: engine.clone(),
+            number: number(),
+            preopens: preopens_for(&compiled, preopens, &files),
+            compiled,
+            grants: Grants { files, storage, ..Grants::default() },
+            storage: None,
+            native: None,
+            session: Session::default(),
+            commands: Commands::default(),
+            web: http.then(Web::default),
+            gate: None,
+            apart: None,
+        })
+    }
+
+    /// The space that a call keeps values in. In the process that guests run in, the host has it.
+    pub(super) fn storage(&self, asked: Option<&Remote>) -> Option<StorageSpace> {
+        let Some(host) = asked else { return self.storage.clone() };
+        let storage: Arc<dyn Storage> = Arc::new(host.clone());
+        self.grants.storage.map(|grant| StorageSpace { storage, space: "".into(), grant })
+    }
+}
