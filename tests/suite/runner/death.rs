@@ -66,6 +66,20 @@ fn a_process_that_is_killed_between_calls_is_not_noticed() {
     assert_ne!(world.engine().runners(), [process]);
 }
 
+/// The kernel's answer to a write beyond its limit is a signal.
+#[test]
+fn a_file_that_is_too_large_ends_nothing() {
+    let world = World::apart();
+    let scope = world.scope(&["reach"]);
+    let steps = json!({ "steps": [
+        { "op": "open", "path": "file", "flags": ["write"], "keep": "f" },
+        { "op": "set-size-handle", "at": "f", "text": "4000000000" },
+        { "op": "read", "path": "file" },
+    ] });
+    let came = scope.call_here("reach", &steps.to_string(), &Call::new()).outcome.unwrap();
+    assert!(came.ends_with(r#"{"ok":"mine"}]"#), "{came}");
+}
+
 #[test]
 fn nothing_is_left_when_the_last_scope_is_gone() {
     let world = World::apart();

@@ -38,6 +38,15 @@ pub(crate) fn close_others() -> io::Result<()> {
     done(unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) })
 }
 
+/// Has a write beyond the largest size of a file fail, and not end the process.
+pub(crate) fn outlive_large_files() -> io::Result<()> {
+    // SAFETY: the signal is ignored, so nothing of ours runs when it comes.
+    match unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) } {
+        libc::SIG_ERR => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 /// The newest version of Landlock's interface that the kernel has; 0 if none.
 pub(crate) fn landlock_version() -> u32 {
     const VERSION: u32 = 1;

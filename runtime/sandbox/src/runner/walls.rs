@@ -28,6 +28,7 @@ pub(super) struct Inside<'a> {
 /// Puts up the walls around this process, which has one thread. The error is shown.
 pub(super) fn raise(inside: &Inside<'_>) -> Result<(), String> {
     check()?;
+    sys::outlive_large_files().map_err(|error| format!("it would not outlive a large file: {error}"))?;
     limit(inside.settings).map_err(|error| format!("it cannot be limited: {error}"))?;
     walls::drop_privileges().map_err(|error| format!("its privileges cannot be given up: {error}"))?;
     close(inside)?;
