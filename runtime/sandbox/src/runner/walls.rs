@@ -96,8 +96,8 @@ fn change() -> BitFlags<AccessFs> {
 
 /// What the process itself needs beside its guests.
 const OWN_MEMORY: u64 = 1 << 30;
-/// Threads beside those of guests.
-const OWN_THREADS: u64 = 64;
+/// Threads beside those of guests. The kernel counts all of the user's, and other programs start some later.
+const OWN_THREADS: u64 = 1024;
 /// The largest file that is written.
 const FILE_SIZE: u64 = 1 << 30;
 const OWN_FILES: u64 = 256;
