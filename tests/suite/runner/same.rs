@@ -310,6 +310,13 @@ fn requests_are_made_by_the_host() {
                 (0..64).try_for_each(|_| out.write_all(&[b'x'; 10_000]))
             }
             "/cut" => write!(out, "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort"),
+            // It does not read what it is sent, so it must not close before its answer was read.
+            "/p" => {
+                plain(out, "hello")?;
+                out.flush()?;
+                thread::sleep(Duration::from_millis(500));
+                Ok(())
+            }
             "/noise" => write!(out, "noise\r\n\r\n"),
             _ => plain(out, "hello"),
         }
