@@ -1,7 +1,7 @@
 //! One process that guests run in, from start to end, and the calls in it.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, hash_map::Entry},
     io::{self, Write as _},
     net::Shutdown,
     os::unix::net::UnixStream,
@@ -49,14 +49,14 @@ pub(super) struct Shared {
 
 #[derive(Default)]
 struct State {
-    calls: HashMap<u64, Entry>,
+    calls: HashMap<u64, Listed>,
     /// Why it is to end.
     reason: Option<String>,
     /// How it ended.
     ended: Option<String>,
 }
 
-struct Entry {
+struct Listed {
     inbox: SyncSender<Heard>,
     /// Whoever waits for the call has it.
     live: Weak<Live>,
@@ -150,7 +150,7 @@ impl Room {
             if let Some(how) = state.ended.clone().or(state.reason.clone()) {
                 return Report::failed(Failure::RunnerEnded { how });
             }
-            state.calls.insert(number, Entry { inbox, live: Arc::downgrade(&live) });
+            state.calls.insert(number, Listed { inbox, live: Arc::downgrade(&live) });
         }
         let is_watched = call.progress().is_some();
         let (tool, input) = (name, input.to_owned());
@@ -302,9 +302,9 @@ impl Shared {
     ) -> Result<(), Failure> {
         let mut told = self.told();
         let lost = |error: io::Error| Failure::RunnerEnded { how: error.to_string() };
-        if !told.scopes.contains_key(&scope) {
+        if let Entry::Vacant(untold) = told.scopes.entry(scope) {
             self.say(&Order::Open { scope, files: written(files)? }).map_err(lost)?;
-            told.scopes.insert(scope, HashMap::new());
+            untold.insert(HashMap::new());
         }
         let mut waiting = vec![(name.to_owned(), Arc::clone(tool))];
         while let Some((name, tool)) = waiting.pop() {
