@@ -18,14 +18,15 @@ fn every_value_is_shown_with_its_origin() {
     let shown = world.palisade(&["config", "show"]).with_code(0).stdout;
     let programs = "exec.memory = \"4GiB\"\nexec.network = false\nexec.time = \"120s\"\n";
     let shown = shown.replace(programs, "");
-    assert_eq!(shown, "budget.steps = 5\nbudget.time = \"300s\"\nmodel = \"ollama:qwen3\"\ntraces.content = false\n");
+    let others = "sandbox.apart = false\ntraces.content = false\n";
+    assert_eq!(shown, format!("budget.steps = 5\nbudget.time = \"300s\"\nmodel = \"ollama:qwen3\"\n{others}"));
     let shown =
         world.palisade_with(&[("PALISADE_BUDGET_TIME", "7s")], &["config", "show", "--origin"]).with_code(0).stdout;
     let lines: Vec<&str> = shown.lines().filter(|line| !line.starts_with("exec.")).collect();
     assert!(lines[0].starts_with("budget.steps = 5  # project ") && lines[0].ends_with("/.palisade/config.toml:2"));
     assert_eq!(lines[1], "budget.time = \"7s\"  # environment PALISADE_BUDGET_TIME");
     assert!(lines[2].starts_with("model = \"ollama:qwen3\"  # user ") && lines[2].ends_with("/config.toml:1"));
-    assert_eq!(lines[3], "traces.content = false  # built-in");
+    assert_eq!(lines[3..], ["sandbox.apart = false  # built-in", "traces.content = false  # built-in"]);
     let json = world.palisade(&["config", "show", "--json"]).with_code(0).json();
     assert_eq!((&json["budget.steps"]["value"], &json["budget.steps"]["origin"]), (&json!(5), &json!("project")));
 }

@@ -133,7 +133,8 @@ fn a_model_that_asks_for_everything_gets_what_was_granted() {
         let refused = |kind| results.iter().filter(|(_, result)| *result == Err(kind)).count();
         assert!(refused(FailureKind::UnknownTool) > 0 && refused(FailureKind::InvalidInput) > 0, "{agent}");
         for (tool, result) in &results {
-            let changes = ["write", "edit", "bash"].iter().any(|name| tool.to_lowercase().contains(name));
+            // A shell says what its commands could not do; that they did nothing was looked at above.
+            let changes = ["write", "edit"].iter().any(|name| tool.to_lowercase().contains(name));
             assert!(!(changes && result.is_ok()), "{agent}: {tool} gave {result:?}");
         }
         // What is granted still works, so that the refusals mean something.
@@ -207,7 +208,12 @@ fn a_model_that_asks_for_hosts_reaches_none() {
             assert!(!is_network || result == Err(FailureKind::UnknownTool), "{agent}: {tool} gave {result:?}");
             // One that may write takes an address for the name of a file of its workspace, and finds it there.
             let may = agent == "general" && !is_network;
-            assert!(may || result.is_err(), "{agent}: {tool} gave {result:?}");
+            // A shell has no command that reaches a host, and says so.
+            let is_refused = match result {
+                Ok(text) => tool == "bash" && text.starts_with("exit code ") && !text.starts_with("exit code 0\n"),
+                Err(_) => true,
+            };
+            assert!(may || is_refused, "{agent}: {tool} gave {result:?}");
         }
         assert!(agent == "general" || before == world.tree(), "{agent} changed something");
     }

@@ -103,7 +103,9 @@ fn a_ceiling_lowers_what_agents_may_touch() {
     let project = registry.settings().project_ceiling.clone().unwrap();
     assert_eq!(ceiling("theirs"), project.narrow(&Grants::workspace(Access::ReadWrite)));
     assert_ne!(ceiling("theirs"), ceiling("mine"));
-    let open = Grants { commands: Default::default(), env: Default::default(), ..Grants::everything() };
+    let everything = Grants::everything();
+    let open =
+        Grants { commands: Default::default(), env: Default::default(), outside: Default::default(), ..everything };
     assert_eq!(Registry::built_in().ceiling_for(&Agent::new("a", "b")), open, "programs are allowed by name alone");
 }
 
