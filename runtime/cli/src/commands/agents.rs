@@ -16,6 +16,7 @@ pub(crate) enum Command {
     Validate(validate::Arguments),
     New(new::Arguments),
     Trust(trust::Arguments),
+    #[command(about = "Take trust in agents of this workspace back: they no longer run", long_about = None)]
     Untrust(trust::Arguments),
 }
 

@@ -14,6 +14,7 @@ pub(crate) enum Command {
     Show(show::Arguments),
     Check(check::Arguments),
     Trust(trust::Arguments),
+    #[command(about = "Take trust in skills of this workspace back: they no longer reach agents", long_about = None)]
     Untrust(trust::Arguments),
 }
 
