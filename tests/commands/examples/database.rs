@@ -95,7 +95,7 @@ fn a_read_only_agent_reads_a_database_and_leaves_everything_as_it_was() {
         let report = query(&packages, &world, sql);
         assert_eq!(report["outcome"], kind, "{sql}: {report}");
     }
-    // Not even the tool that writes can be linked where nothing may be written.
+    // Nor does the tool that writes, where nothing may be written.
     let report = packages.call(
         &world,
         PLUGIN,
@@ -103,7 +103,7 @@ fn a_read_only_agent_reads_a_database_and_leaves_everything_as_it_was() {
         "reader",
         &json!({ "database": "shop.db", "sql": "DELETE FROM orders" }),
     );
-    assert_eq!(report["outcome"], "denied", "{report}");
+    assert_eq!(report["outcome"], "refused", "{report}");
     assert_eq!(tree(&world), before);
 }
 

@@ -74,26 +74,25 @@ fn no_statement_reaches_another_file_or_switches_the_guards_off() {
     let attach = format!("ATTACH '{outside}' AS o");
     let into = format!("VACUUM INTO '{}'", outside.replace("secret", "stolen"));
     for (sql, reason) in [
-        (&*attach, "not authorized"),
-        ("ATTACH '../secret.db' AS o", "not authorized"),
-        ("ATTACH 'other.db' AS o", "not authorized"),
-        ("ATTACH 'file:other.db?mode=rwc' AS o", "not authorized"),
-        (&into, "not authorized"),
-        ("VACUUM INTO 'copy.db'", "not authorized"),
+        (&*attach, "are not reached"),
+        ("ATTACH '../secret.db' AS o", "are not reached"),
+        ("ATTACH 'other.db' AS o", "are not reached"),
+        ("ATTACH 'file:other.db?mode=rwc' AS o", "are not reached"),
+        (&into, "are not reached"),
+        ("VACUUM INTO 'copy.db'", "are not reached"),
         ("SELECT load_extension('./evil.so')", "no such function: load_extension"),
         ("SELECT readfile('/etc/passwd')", "no such function: readfile"),
         ("SELECT writefile('x', 'y')", "no such function: writefile"),
-        ("SELECT fts3_tokenizer('simple')", "fts3tokenize disabled"),
         ("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'x'", "table sqlite_master may not be modified"),
-        ("PRAGMA journal_mode = OFF", "not authorized"),
-        ("PRAGMA synchronous = OFF", "not authorized"),
+        ("PRAGMA journal_mode = OFF", "are not reached"),
+        ("PRAGMA synchronous = OFF", "are not reached"),
         ("DELETE FROM sqlite_schema", "table sqlite_master may not be modified"),
     ] {
         let report = run(&packages, &world, "execute_sql", sql);
         assert!(report["error"].as_str().is_some_and(|error| error.contains(reason)), "{sql}: {report}");
         if !sql.contains(';') {
             let report = run(&packages, &world, "query_db", sql);
-            assert!(["refused", "invalid-input"].contains(&report["outcome"].as_str().unwrap()), "{sql}: {report}");
+            assert!(ANSWERED[1..].contains(&report["outcome"].as_str().unwrap()), "{sql}: {report}");
         }
     }
     for path in ["../secret.db", &outside, "/etc/passwd", "file:other.db", ":memory:", "", "shop.db/", "."] {
@@ -193,6 +192,28 @@ fn a_writer_that_is_ended_in_the_middle_leaves_nothing_half_done() {
     assert_eq!(fs::read(world.workspace().join("shop.db")).unwrap(), whole);
     assert_eq!(World::files_below(&world.workspace()).len(), 1);
     works(&packages, &world);
+}
+
+/// What a call may write is used up before it can undo what it began; the next one does.
+#[test]
+fn a_writer_that_may_write_no_more_leaves_it_to_the_next_to_undo_it() {
+    let Some(packages) = Packages::built() else { return };
+    let world = World::empty();
+    shop(&world);
+    world.add_agent("frugal", "---\nname: frugal\ndescription: d\nlimits: { written: 40KiB }\n---\n");
+    let whole = fs::read(world.workspace().join("shop.db")).unwrap();
+    let sql = "PRAGMA cache_size = 2; BEGIN; UPDATE orders SET day = printf('%.*c', 200, 'x'); COMMIT";
+    let input = json!({ "database": "shop.db", "sql": sql });
+    let report = packages.call(&world, "database-tools", "execute_sql", "frugal", &input);
+    assert_eq!(report["outcome"], "failed", "{report}");
+    assert!(report["error"].as_str().unwrap().contains("a call may write only so much"), "{report}");
+    assert_ne!(fs::read(world.workspace().join("shop.db")).unwrap(), whole, "half of it was written");
+    let report = run(&packages, &world, "query_db", "SELECT 1 FROM orders");
+    assert!(report["error"].as_str().unwrap().contains("`execute_sql` undoes what it left half done"), "{report}");
+    let report = run(&packages, &world, "execute_sql", "SELECT count(*) FROM orders WHERE length(day) = 200");
+    assert!(report["output"].as_str().is_some_and(|output| output.contains("[0]")), "{report}");
+    assert_eq!(fs::read(world.workspace().join("shop.db")).unwrap(), whole);
+    assert_eq!(World::files_below(&world.workspace()).len(), 1);
 }
 
 #[test]

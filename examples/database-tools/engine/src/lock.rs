@@ -3,7 +3,7 @@
 //! Who writes makes a file beside the database, which works for one of several who try, and removes it afterwards.
 //! While it works it counts in that file, so that one whose sandbox was ended in the middle is told from one that is
 //! busy: its count stands still. Then the next one takes over, and SQLite undoes what was left half done. One that
-//! could not undo it itself says so, and is not waited for.
+//! could not undo it itself leaves the file under another name, and is not waited for.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -34,8 +34,8 @@ impl Patience {
     pub(crate) const USUAL: Self = Self { busy: Duration::from_secs(8), still: Duration::from_secs(3) };
 }
 
-/// What the file of one says that could not undo what it began.
-const LEFT: &[u8] = b"left\n";
+/// The ending of its name where one could not undo what it began. Giving it that takes no room.
+pub(crate) const LEFT: &str = "-palisade-left";
 /// How often a busy one counts, and how often others look.
 const COUNT: Duration = Duration::from_millis(400);
 const LOOK: Duration = Duration::from_millis(20);
@@ -44,7 +44,8 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: String,
-    /// Whoever had it before did not give it back.
+    left: String,
+    /// Whoever had it before did not give it back, or left something half done.
     pub(crate) inherited: bool,
 }
 
@@ -69,7 +70,9 @@ impl Lock {
                 Ok(file) => {
                     let token = RandomState::new().hash_one(&path);
                     let mut heart = Heart { file, token, beats: 0, last: Instant::now() };
-                    let lock = Self { path, inherited };
+                    let left = database.beside(LEFT);
+                    let inherited = inherited || fs::exists(&left).unwrap_or(false);
+                    let lock = Self { path, left, inherited };
                     heart.write().map_err(failed)?;
                     return Ok((lock, heart));
                 }
@@ -92,10 +95,15 @@ impl Lock {
 }
 
 impl Lock {
+    /// Says that nothing is left half done any more.
+    pub(crate) fn undone(&self) {
+        drop(fs::remove_file(&self.left));
+    }
+
     /// Ends the right to write, and leaves it to the next one to undo what was begun.
     pub(crate) fn leave(self) {
         // If this fails, the count stands still, which means the same to who waits long enough.
-        drop(fs::write(&self.path, LEFT));
+        drop(fs::rename(&self.path, &self.left));
         mem::forget(self);
     }
 }
@@ -164,9 +172,6 @@ impl Watch {
 
     fn look(&mut self) -> Seen {
         let Ok(content) = fs::read(&self.path) else { return Seen::Free };
-        if content == LEFT {
-            return Seen::Still(content);
-        }
         match &self.seen {
             Some((before, since)) if *before == content => {
                 if since.elapsed() >= self.patience.still {
@@ -216,7 +221,11 @@ mod tests {
         let file = database(&folder);
         Lock::take(&file, Patience::USUAL).unwrap().0.leave();
         let impatient = Patience { busy: Duration::ZERO, still: Duration::from_secs(60) };
-        assert!(Lock::take(&file, impatient).unwrap().0.inherited);
+        let (lock, _) = Lock::take(&file, impatient).unwrap();
+        assert!(lock.inherited);
+        lock.undone();
+        drop(lock);
+        assert!(!Lock::take(&file, impatient).unwrap().0.inherited);
     }
 
     #[test]

@@ -54,13 +54,12 @@ fn notes(connection: &Connection, steps: &[Step]) -> Result<Vec<String>, Fault> 
     let mut notes = Vec::new();
     for step in steps {
         if let Some(table) = scanned(&step.detail) {
-            let indexes = indexes(connection, table)?;
-            let indexes = if indexes.is_empty() {
-                "it has no index".to_owned()
-            } else {
-                format!("its indexes: {}", indexes.join(", "))
-            };
-            notes.push(format!("every row of `{table}` is read; {indexes}"));
+            notes.push(match indexes(connection, table)? {
+                // A name that the statement gave it; which table it is, the plan does not say.
+                None => format!("every row of `{table}` is read"),
+                Some(none) if none.is_empty() => format!("every row of `{table}` is read; it has no index"),
+                Some(some) => format!("every row of `{table}` is read; its indexes: {}", some.join(", ")),
+            });
         } else if let Some(sorted) = step.detail.strip_prefix("USE TEMP B-TREE FOR ") {
             notes.push(format!("{sorted} is done by sorting in memory; an index in that order would spare it"));
         } else if step.detail.contains("AUTOMATIC") {
@@ -77,12 +76,15 @@ fn scanned(detail: &str) -> Option<&str> {
     rest.split(' ').next().filter(|name| is_plain && !name.starts_with('('))
 }
 
-/// The indexes of a table with their columns.
-fn indexes(connection: &Connection, table: &str) -> Result<Vec<String>, Fault> {
+/// The indexes of a table with their columns, if there is a table of that name.
+fn indexes(connection: &Connection, table: &str) -> Result<Option<Vec<String>>, Fault> {
+    if !connection.prepare("SELECT 1 FROM pragma_table_list WHERE name = ?1")?.exists([table])? {
+        return Ok(None);
+    }
     let sql = "SELECT list.name, group_concat(coalesce(info.name, '(expression)'), ', ')
         FROM pragma_index_list(?1) AS list, pragma_index_info(list.name) AS info GROUP BY list.name ORDER BY list.name";
     let mut statement = connection.prepare(sql)?;
     let names = statement
         .query_map([table], |row| Ok(format!("{}({})", row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
-    Ok(names.collect::<Result<_, _>>()?)
+    Ok(Some(names.collect::<Result<_, _>>()?))
 }

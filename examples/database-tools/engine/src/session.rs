@@ -1,6 +1,10 @@
 //! Opening a database to read it or to write to it.
 
-use std::{fs, path::Path, time::Duration};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use palisade_sdk::Failure;
 use rusqlite::{Connection, OpenFlags};
@@ -25,6 +29,7 @@ pub(crate) fn read<T>(
     time: Duration,
     work: impl Fn(&Connection) -> Result<T, Fault>,
 ) -> Result<T, Failure> {
+    let end = Instant::now() + time;
     for _ in 0..ATTEMPTS {
         let mut before = file.look()?.ok_or_else(|| file.missing())?;
         if before.unfinished {
@@ -41,7 +46,8 @@ pub(crate) fn read<T>(
                 file.shown()
             )));
         }
-        let result = open_to_read(file, &before, time).and_then(|connection| work(&connection));
+        let result = open_to_read(file, &before, end.saturating_duration_since(Instant::now()))
+            .and_then(|connection| work(&connection));
         if file.look()?.is_some_and(|after| after == before) {
             return result.map_err(|fault| fault.about(file, time.as_secs()));
         }
@@ -86,9 +92,11 @@ pub(crate) fn write<T>(
         connection.close().map_err(|(_, error)| Fault::Sql(error))?;
         Ok(done)
     });
-    // Where undoing it took more than a call may write, the next one does it.
-    if done.is_err() && file.look().is_ok_and(|look| look.is_some_and(|look| look.unfinished)) {
+    // Where undoing it would take more than a call may write, the next one does it.
+    if file.look().is_ok_and(|look| look.is_some_and(|look| look.unfinished)) {
         lock.leave();
+    } else if lock.inherited {
+        lock.undone();
     }
     // A file that nothing was written to is not a database yet.
     if done.is_err() && is_new && fs::metadata(file.path()).is_ok_and(|made| made.len() == 0) {

@@ -92,6 +92,8 @@ fn a_database_grows_by_so_much_in_a_call() {
 fn a_plan_is_a_tree() {
     let place = Place::new();
     let plan = explain(&place.request("SELECT * FROM t WHERE id = 1 UNION SELECT * FROM t", &[])).unwrap();
-    assert!(plan.starts_with("Plan:\n- COMPOUND QUERY\n  - LEFT-MOST SUBQUERY\n    - SEARCH t USING"), "{plan}");
+    assert!(plan.starts_with("Plan:\n- MERGE (UNION)\n  - LEFT\n    - SEARCH t USING"), "{plan}");
     assert!(plan.contains("Note: every row of `t` is read; it has no index"), "{plan}");
+    let plan = explain(&place.request("SELECT * FROM t AS other", &[])).unwrap();
+    assert!(plan.ends_with("Note: every row of `other` is read"), "{plan}");
 }
