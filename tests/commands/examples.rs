@@ -1,4 +1,10 @@
 //! The example plugins: their packages, their agents, and every tool called in a real sandbox.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "tests make databases of their own, look at what is left of them, and say when they are left out"
+)]
 
 mod database;
 mod hostile;
@@ -20,7 +26,6 @@ pub(crate) struct Packages {
 
 impl Packages {
     /// The packages, if they were built. Where everything is to be tested, they must have been.
-    #[expect(clippy::disallowed_methods, reason = "asks whether a test may be left out")]
     pub(crate) fn built() -> Option<Self> {
         let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
         let folder = target.join("examples");

@@ -18,6 +18,7 @@ struct Plugin {
 
 impl Plugin {
     /// The plugin with this much storage, if it was built. Where everything is to be tested, it must have been.
+    #[expect(clippy::print_stderr, reason = "says that a test is left out")]
     fn load(name: &'static str, storage: &Arc<MemoryStorage>, bytes: u64) -> Option<Self> {
         let package = root().join("target/examples").join(name);
         let Ok(manifest) = fs::read_to_string(package.join("plugin.json")) else {

@@ -1,5 +1,4 @@
 //! `database-tools`: who may call what, and what a call leaves behind.
-#![expect(clippy::disallowed_methods, reason = "looks at what calls left in their workspace")]
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -49,7 +48,7 @@ fn the_database_agent_loads_from_its_package_without_a_warning() {
     assert_eq!(agent["description"], "SQL expert and query optimizer");
 }
 
-/// G1, G3, G6, G7, G8
+/// G1, G3, G6, G7, G8, G9
 #[test]
 fn execute_sql_is_there_for_the_database_agent_and_for_no_other() {
     let Some(packages) = Packages::built() else { return };

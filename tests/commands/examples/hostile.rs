@@ -1,5 +1,4 @@
 //! SQL and database files that mean harm: each ends typed, inside, and the next call works.
-#![expect(clippy::disallowed_methods, reason = "makes databases of its own and looks at what is left of them")]
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! The same SQL by the tools in their sandbox and by Python's SQLite, on the same files.
-#![expect(clippy::disallowed_methods, reason = "starts Python and copies databases of its own")]
 
 use std::{
     fs,

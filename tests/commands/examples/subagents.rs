@@ -1,5 +1,4 @@
 //! The three subagents, in the format they were written for.
-#![expect(clippy::disallowed_methods, reason = "copies the files to where other programs keep them")]
 
 use std::{fs, path::Path};
 
@@ -14,7 +13,7 @@ fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/subagents/agents")
 }
 
-/// A31, B14, B28, P14
+/// A31, B14, B28, E16, I27, P14
 #[test]
 fn the_subagents_load_from_the_plugin_as_they_are() {
     let Some(packages) = Packages::built() else { return };
@@ -50,7 +49,7 @@ fn the_same_files_load_from_the_folder_they_were_written_for() {
     assert!(ended.stdout.contains("3 files, 0 errors, 0 warnings"), "{}{}", ended.stdout, ended.stderr);
 }
 
-/// The task is where the file wants it.
+/// M15. The task is where the file wants it.
 #[test]
 fn the_task_takes_its_place_in_the_prompt() {
     let Some(packages) = Packages::built() else { return };
