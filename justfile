@@ -14,9 +14,10 @@ run *ARGS: _palisade
     @{{palisade}} run "$@"
 
 # Every test: unit, hostile guests, command line
-test: _target _nextest _aimock _postgres
+test: _target _nextest _aimock _postgres _examples
     cargo nextest run --workspace --no-fail-fast
     cargo test --workspace --doc --quiet
+    cd examples && cargo test --quiet --locked --target-dir ../target/examples-build
     cargo test --quiet --locked --manifest-path guest-tools/bash/Cargo.toml --target-dir target/bash
 
 # An agent with a real language model, the smallest there is, served on this machine (127 MB, fetched once)
@@ -32,11 +33,14 @@ test-llm: _target _nextest _llm
 check: _target _checkers
     cargo fmt --all --check
     cargo fmt --check --manifest-path guest-tools/bash/Cargo.toml
+    cargo fmt --all --check --manifest-path examples/Cargo.toml
     cargo clippy --workspace --all-targets --quiet -- -D warnings
+    cd examples && cargo clippy --locked --all-targets --target-dir ../target/examples-build --quiet -- -D warnings
     cargo clippy --locked --manifest-path guest-tools/bash/Cargo.toml --target-dir target/bash --target wasm32-wasip2 --quiet -- -D warnings
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
     cargo deny --log-level error check bans licenses sources
     cargo deny --log-level error --config deny.toml --manifest-path guest-tools/bash/Cargo.toml --target wasm32-wasip2 check bans licenses sources
+    cargo deny --log-level error --config deny.toml --manifest-path examples/Cargo.toml --target wasm32-wasip2 check bans licenses sources
     @if cargo deny --log-level off fetch db >/dev/null 2>&1; then cargo deny --log-level error check advisories; else echo "NOT CHECKED: the advisory database cannot be reached from here" >&2; fi
     typos
 
@@ -72,6 +76,10 @@ fuzz TARGET SECONDS="300":
 guests: _target
     RUSTFLAGS="-C target-feature=+simd128 -C link-arg=--initial-memory=4194304" cargo build --profile guest --target wasm32-wasip2 --target-dir target/guests --lib $(ls -d guest-tools/*/ | xargs -n1 basename | grep -vx -e sdk -e build -e bash | sed 's/^/-p palisade-tool-/')
     cd guest-tools/bash && RUSTFLAGS="-C target-feature=+simd128 -C link-arg=--initial-memory=4194304" cargo build --profile guest --target wasm32-wasip2 --target-dir ../../target/guests --lib
+
+# Build the example plugins, as packages below target/examples
+examples: _target _zig
+    examples/build
 
 _palisade: _target
     @cd {{justfile_directory()}} && cargo build --bin palisade
@@ -109,6 +117,21 @@ _postgres:
     fi
     found && exit
     echo "SKIPPED: Postgres is not here and cannot be installed, so the store is not tested against it; install postgresql" >&2
+    [ "${CI:-}" != true ]
+
+# The C compiler for SQLite in WebAssembly, from PyPI
+_zig VERSION="0.17.0":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    [ "$(target/zig/ziglang/zig version 2>/dev/null)" != "{{VERSION}}" ] || exit 0
+    python3 -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target target/zig ziglang=={{VERSION}}
+
+# The packages that the tests of the example plugins are about
+_examples: _target
+    #!/usr/bin/env bash
+    set -euo pipefail
+    {{just_executable()}} --justfile {{justfile()}} _zig && examples/build && exit
+    echo "SKIPPED: the example plugins cannot be built here, so they are not tested" >&2
     [ "${CI:-}" != true ]
 
 _checkers:

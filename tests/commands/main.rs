@@ -8,6 +8,7 @@ mod config;
 mod delegation;
 mod doctor;
 mod events;
+mod examples;
 mod exec;
 mod explain;
 #[path = "../../runtime/cli/src/render/tests/glass.rs"]

@@ -15,6 +15,7 @@ mod crash_table;
 mod crowds;
 mod delegation;
 mod escapes;
+mod examples;
 mod exec;
 mod folders;
 mod hidden;

@@ -1,0 +1,74 @@
+//! The example plugins: their packages, their agents, and every tool called in a real sandbox.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "tests make databases of their own, look at what is left of them, and say when they are left out"
+)]
+
+mod database;
+mod hostile;
+mod lists;
+mod native;
+mod subagents;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::world::{Ended, World};
+
+/// The packages that `just examples` puts together.
+pub(crate) struct Packages {
+    folder: PathBuf,
+    cache: PathBuf,
+}
+
+impl Packages {
+    /// The packages, if they were built. Where everything is to be tested, they must have been.
+    pub(crate) fn built() -> Option<Self> {
+        let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+        let folder = target.join("examples");
+        if !folder.join("database-tools/components/query_db.wasm").exists() {
+            let why = "SKIPPED: the example plugins are not built; `just examples` does it";
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{why}");
+            eprintln!("{why}");
+            return None;
+        }
+        // Compiled once for all tests.
+        Some(Self { folder, cache: target.join("examples-cache") })
+    }
+
+    /// Starts the program with these plugins.
+    pub(crate) fn palisade(&self, world: &World, arguments: &[&str]) -> Ended {
+        let plugins = ["--plugins-dir", self.folder.to_str().unwrap()];
+        let cache = [("PALISADE_CACHE_DIR", self.cache.to_str().unwrap())];
+        world.palisade_with(&cache, &[arguments, &plugins].concat())
+    }
+
+    /// Calls a tool of a plugin in the sandbox of an agent; gives the report.
+    pub(crate) fn call(&self, world: &World, plugin: &str, tool: &str, agent: &str, input: &Value) -> Value {
+        let file = self.folder.join(plugin).join("components").join(format!("{tool}.wasm"));
+        let file = file.to_str().unwrap();
+        self.palisade(world, &["tools", "call", file, "--agent", agent, "--input", &input.to_string(), "--json"]).json()
+    }
+
+    /// What an agent has and may, with what is wrong with its definition.
+    pub(crate) fn explain(&self, world: &World, agent: &str) -> Value {
+        let ended = self.palisade(world, &["explain", agent, "--json"]).with_code(0);
+        assert_eq!(ended.stderr, "", "nothing is wrong with {agent}");
+        ended.json()
+    }
+}
+
+/// The names in a list of tools.
+pub(crate) fn names(tools: &Value) -> Vec<&str> {
+    tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+/// Why an agent has not a tool.
+pub(crate) fn reason<'a>(explained: &'a Value, tool: &str) -> &'a str {
+    let excluded = explained["excluded"].as_array().unwrap();
+    let found = excluded.iter().find(|excluded| excluded["name"] == tool);
+    found.unwrap_or_else(|| panic!("{tool} is not left out: {explained}"))["reason"].as_str().unwrap()
+}
