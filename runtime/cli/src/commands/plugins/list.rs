@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         print(plugin, &registry, terminal)?;
     }
     if registry.plugins().is_empty() {
-        terminal.note(&Line::new().add(Style::Dim, "there are no plugins"));
+        terminal.note(&Line::new().add(Style::Dim, "there are no plugins; `palisade plugins install` brings some"));
     }
     Ok(Exit::Done)
 }
@@ -49,10 +49,11 @@ fn agents<'a>(plugin: &'a Plugin, registry: &'a Registry) -> Vec<&'a str> {
 
 /// Whether it can be used, in a word and in a sentence.
 fn status(plugin: &Plugin) -> (&'static str, Option<String>) {
-    match (&plugin.broken, plugin.disabled) {
-        (Some(rejected), _) => ("broken", Some(rejected.to_string())),
-        (None, true) => ("disabled", None),
-        (None, false) => ("ok", None),
+    match plugin {
+        Plugin { broken: Some(rejected), .. } => ("broken", Some(rejected.to_string())),
+        Plugin { held_back: Some(why), .. } => ("held back", Some(why.clone())),
+        Plugin { disabled: true, .. } => ("disabled", None),
+        _ => ("ok", None),
     }
 }
 
@@ -72,6 +73,7 @@ fn value(plugin: &Plugin, registry: &Registry) -> Value {
         "version": plugin.version,
         "description": plugin.description,
         "path": plugin.path,
+        "granted": plugin.granted,
         "status": status,
         "reason": reason,
         "tools": tools.collect::<Vec<_>>(),
@@ -94,6 +96,9 @@ fn print(plugin: &Plugin, registry: &Registry, terminal: &Terminal) -> anyhow::R
         if !names.is_empty() {
             dim(&format!("{what}: {}", names.join(", ")))?;
         }
+    }
+    if !plugin.granted.is_empty() {
+        dim(&format!("granted: {}", plugin.granted))?;
     }
     dim(&format!("from: {}", plugin.path.display()))?;
     for tool in &plugin.tools {
