@@ -14,7 +14,7 @@ run *ARGS: _palisade
     @{{palisade}} run "$@"
 
 # Every test: unit, hostile guests, command line
-test: _target _nextest _aimock _postgres _examples
+test: _target _nextest _aimock _postgres _examples _registry
     cargo nextest run --workspace --no-fail-fast
     cargo test --workspace --doc --quiet
     cd examples && cargo test --quiet --locked --target-dir ../target/examples-build
@@ -104,6 +104,19 @@ _aimock VERSION="1.43.0":
     [ "${CI:-}" != true ]
 
 # A real Postgres for the tests of the store, which start one of their own below a temporary folder
+# What plugins are published in, signed with and looked at from outside.
+_registry:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    found() { command -v docker-registry >/dev/null && command -v minisign >/dev/null && command -v skopeo >/dev/null; }
+    found && exit
+    if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends docker-registry minisign skopeo >/dev/null || true
+    fi
+    found && exit
+    echo "SKIPPED: docker-registry, minisign and skopeo are not all here, so plugins are not tested against a real registry and its tools" >&2
+    [ "${CI:-}" != true ]
+
 _postgres:
     #!/usr/bin/env bash
     set -euo pipefail

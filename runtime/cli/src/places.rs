@@ -94,6 +94,7 @@ impl Lookup {
             agent_dirs: self.agents_dir.clone(),
             plugins_dir: self.plugins_dir.clone(),
             own_plugins: settings.data.as_ref().map(|data| data.join("plugins")),
+            plugin_lock: settings.data.as_ref().map(|data| data.join("plugins.lock")),
             trust: settings.data.as_ref().map(|data| data.join("trust.json")),
             private: [&settings.config, &settings.data, &settings.cache].into_iter().flatten().cloned().collect(),
             deciding: self.config.iter().chain([&settings.operator_config]).cloned().collect(),

@@ -15,6 +15,7 @@ use super::{
     cache::FileCache,
     found::{Found, ProjectFile, State},
     kept_back::KeptBack,
+    lock::LockedPlugins,
     places::{COMPAT_DIRS, Folder, Places},
     plugins,
     read::{self, ReadError},
@@ -92,7 +93,13 @@ impl Registry {
 
     fn load_plugins(&mut self, places: &Places, core: &[&str], cache: &mut FileCache) {
         let Some(at) = places.plugins(&self.settings) else { return };
-        let loaded = plugins::load(&at, &self.settings.disabled_plugins, core, cache, &mut self.problems);
+        // What was installed lies in the program's own folder; elsewhere nothing was granted to anybody.
+        let lock = match &places.plugin_lock {
+            Some(lock) if places.own_plugins.as_ref() == Some(&at) => LockedPlugins::load(lock),
+            _ => LockedPlugins::default(),
+        };
+        self.problems.extend(lock.notice().cloned());
+        let loaded = plugins::load(&at, &self.settings.disabled_plugins, core, &lock, cache, &mut self.problems);
         self.plugins = loaded.plugins;
         loaded.agents.into_iter().for_each(|found| self.insert(found));
     }

@@ -27,6 +27,8 @@ pub struct Places {
     pub plugins_dir: Option<PathBuf>,
     /// Where plugins are if nobody says where.
     pub own_plugins: Option<PathBuf>,
+    /// The file that says what was installed there, and what the operator let it have; without it nobody has anything.
+    pub plugin_lock: Option<PathBuf>,
     /// The file of decisions about trust; without it no project is trusted.
     pub trust: Option<PathBuf>,
     /// Folders of this program itself: settings, keys, decisions, compiled code. Where they lie in the

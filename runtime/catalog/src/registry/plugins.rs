@@ -4,10 +4,11 @@
 //! one plugin, agent or tool is said and leaves the others alone.
 
 mod agents;
+mod granted;
 mod tools;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -16,11 +17,13 @@ use cap_std::fs::{Dir, File};
 
 use super::{
     cache::FileCache,
-    found::Found,
+    found::{Found, State},
+    lock::LockedPlugins,
     read::{self, ReadError},
 };
 use crate::definition::{Manifest, Notice, Rejected, parse_manifest};
 
+pub use granted::{BadWord, Granted};
 pub use tools::PluginTool;
 
 /// A plugin that was found.
@@ -40,6 +43,14 @@ pub struct Plugin {
     pub disabled: bool,
     /// Why nothing of it could be loaded.
     pub broken: Option<Rejected>,
+    /// What the operator let it have. Its tools have no more, whoever uses them.
+    pub granted: Granted,
+    /// Why none of its components and commands is run, although it was loaded: it is not what was granted, or was
+    /// switched off.
+    pub held_back: Option<String>,
+    /// The SHA-256 of its files as they were when that was granted, by their paths, in hexadecimal. Where there are any, a
+    /// component is run only if it still has the bytes that it had then.
+    pub pinned: BTreeMap<String, String>,
     /// What it was read through, so that its components come from the folder that was checked.
     folder: Arc<Dir>,
 }
@@ -59,12 +70,16 @@ pub(super) fn load(
     at: &Path,
     disabled: &[String],
     core: &[&str],
+    lock: &LockedPlugins,
     cache: &mut FileCache,
     notices: &mut Vec<Notice>,
 ) -> Loaded {
     let mut loaded = Loaded::default();
     let mut found = manifests(at, notices);
     refuse_namesakes(&mut found);
+    for (plugin, _) in &mut found {
+        lock.apply(plugin);
+    }
     for (mut plugin, manifest) in found {
         let manifest = match manifest {
             Ok(manifest) => manifest,
@@ -76,10 +91,11 @@ pub(super) fn load(
                 continue;
             }
         };
-        plugin.disabled = disabled.contains(&plugin.name);
+        plugin.disabled |= disabled.contains(&plugin.name);
         if !plugin.disabled {
             notices.extend(manifest.warnings.iter().cloned());
-            loaded.agents.extend(agents::load(&plugin, &manifest, cache, notices));
+            let agents = agents::load(&plugin, &manifest, cache, notices);
+            loaded.agents.extend(agents.into_iter().map(|agent| plugin.unless_held_back(agent)));
             plugin.tools = tools::bind(&plugin.name, manifest.tools);
         }
         (plugin.version, plugin.description) = (manifest.version, manifest.description);
@@ -105,9 +121,23 @@ impl Plugin {
 }
 
 impl Plugin {
-    /// Its folder with skills, if it has one; nothing of a plugin that is switched off or broken.
+    /// What it was read through, for who compares it with what was installed.
+    pub(super) fn opened(&self) -> &Dir {
+        &self.folder
+    }
+
+    /// An agent of a plugin that is held back keeps its name and is not used: nobody has looked at what it says now.
+    fn unless_held_back(&self, agent: Found) -> Found {
+        match &self.held_back {
+            Some(why) => Found { state: State::Refused(why.clone()), warnings: Vec::new(), ..agent },
+            None => agent,
+        }
+    }
+
+    /// Its folder with skills, if it has one; nothing of a plugin that is switched off, held back or broken.
     pub(super) fn skills(&self) -> Option<std::io::Result<Dir>> {
-        let dir = (!self.disabled && self.broken.is_none()).then(|| self.folder.open_dir(super::skills::FOLDER))?;
+        let is_used = !self.disabled && self.broken.is_none() && self.held_back.is_none();
+        let dir = is_used.then(|| self.folder.open_dir(super::skills::FOLDER))?;
         Some(dir).filter(|dir| !dir.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound))
     }
 }
@@ -116,6 +146,8 @@ impl Loaded {
     /// Says which tools nobody gets, and which agents share a name.
     fn notices(&mut self, notices: &mut Vec<Notice>) {
         for plugin in &self.plugins {
+            let held_back = plugin.held_back.iter().map(|why| Notice::warning(plugin.path.display().to_string(), why));
+            notices.extend(held_back);
             for tool in &plugin.tools {
                 if let Some(reason) = &tool.refused {
                     let file = plugin.path.join(MANIFEST).display().to_string();
@@ -186,7 +218,10 @@ fn manifests(at: &Path, notices: &mut Vec<Notice>) -> Vec<(Plugin, Result<Manife
         let name = manifest.as_ref().map_or(name, |manifest| &manifest.name).to_owned();
         let (version, description, broken) = (None, None, None);
         let folder = Arc::new(folder);
-        let plugin = Plugin { name, version, description, path, tools: Vec::new(), disabled: false, broken, folder };
+        let (tools, granted, held_back, pinned) = (Vec::new(), Granted::default(), None, BTreeMap::new());
+        let disabled = false;
+        let plugin =
+            Plugin { name, version, description, path, tools, disabled, broken, granted, held_back, pinned, folder };
         found.push((plugin, manifest));
     }
     found.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));

@@ -8,6 +8,7 @@ mod files;
 mod folders;
 mod kept_back;
 mod ladder;
+mod lock;
 mod names;
 mod operations;
 mod peers;

@@ -188,8 +188,8 @@ fn stored(path: &Path) -> Result<Decisions, String> {
     }
 }
 
-/// Makes whoever else changes the decisions wait until this is dropped.
-fn lock(dir: &Dir, name: &OsStr) -> io::Result<File> {
+/// Makes whoever else changes the file wait until this is dropped.
+pub(super) fn lock(dir: &Dir, name: &OsStr) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).mode(0o600);
     let file = dir.open_with(with_ending(name, ".lock"), &options)?;
@@ -198,7 +198,7 @@ fn lock(dir: &Dir, name: &OsStr) -> io::Result<File> {
 }
 
 /// Puts a new file in the place of the old one, so that a reader finds one or the other.
-fn replace(dir: &Dir, name: &OsStr, decisions: &Decisions) -> io::Result<()> {
+pub(super) fn replace(dir: &Dir, name: &OsStr, value: &impl Serialize) -> io::Result<()> {
     let fresh = with_ending(name, ".new");
     // Only whoever holds the lock is here, so this is what a crash left behind.
     match dir.remove_file(&fresh) {
@@ -208,10 +208,11 @@ fn replace(dir: &Dir, name: &OsStr, decisions: &Decisions) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     let mut file = dir.open_with(&fresh, &options)?;
-    serde_json::to_writer_pretty(&mut file, decisions)?;
+    serde_json::to_writer_pretty(&mut file, value)?;
     file.write_all(b"\n")?;
     file.sync_all()?;
-    dir.rename(&fresh, dir, name)
+    dir.rename(&fresh, dir, name)?;
+    dir.try_clone()?.into_std_file().sync_all()
 }
 
 fn with_ending(name: &OsStr, ending: &str) -> PathBuf {
@@ -220,7 +221,7 @@ fn with_ending(name: &OsStr, ending: &str) -> PathBuf {
     name.into()
 }
 
-fn place(path: &Path) -> Option<(&Path, &OsStr)> {
+pub(super) fn place(path: &Path) -> Option<(&Path, &OsStr)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Some((folder, path.file_name()?))
 }

@@ -80,6 +80,16 @@ pub(crate) fn skills() -> ArgValueCandidates {
     })
 }
 
+/// The plugins there are.
+pub(crate) fn plugins() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let Some((_, registry)) = here() else { return Vec::new() };
+        let describe =
+            |it: &palisade_catalog::Plugin| described(&it.name, it.description.as_deref().unwrap_or_default());
+        registry.plugins().iter().map(describe).collect()
+    })
+}
+
 /// A description may come from a project; the shell gets no control characters of it.
 fn described(name: &str, description: &str) -> CompletionCandidate {
     let help: String = description.chars().filter(|c| !c.is_control()).take(80).collect();

@@ -75,6 +75,24 @@ pub(crate) struct Exec {
     pub(crate) memory: Option<u64>,
 }
 
+/// Whose plugins are installed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Plugins {
+    pub(crate) require_signature: bool,
+    /// Keys, or files with keys.
+    pub(crate) keys: Vec<String>,
+}
+
+impl Plugins {
+    fn take(&mut self, name: &str, value: &Value) {
+        match (name, value) {
+            ("require_signature", Value::Flag(required)) => self.require_signature = *required,
+            ("keys", Value::Texts(keys)) => self.keys.clone_from(keys),
+            _ => {}
+        }
+    }
+}
+
 /// Where traces go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Traces {
@@ -109,6 +127,7 @@ pub(crate) struct Typed {
     pub(crate) intersects: bool,
     /// Whether tools run in a process of their own.
     pub(crate) apart: bool,
+    pub(crate) plugins: Plugins,
 }
 
 impl Typed {
@@ -133,6 +152,7 @@ impl Typed {
                 ("exec", _) => typed.set_exec(name, &entry.value),
                 ("http" | "secrets", _) => web_notices.extend(typed.set_web(name, entry)),
                 ("sandbox", _) => typed.apart = entry.value == Value::Flag(true),
+                ("plugins", name) => typed.plugins.take(name, &entry.value),
                 ("store", _) => typed.set_store(&entry.value),
                 ("traces", "endpoint") => endpoint = text(&entry.value),
                 ("traces", _) => content = entry.value == Value::Flag(true),
