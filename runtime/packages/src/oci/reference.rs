@@ -134,7 +134,7 @@ mod tests {
     fn a_reference_names_registry_name_tag_and_digest() {
         let digest = format!("sha256:{}", "ab".repeat(32));
         for (text, registry, repository, wanted) in [
-            ("oci://ghcr.io/team/plugin:1.0", "ghcr.io", "team/plugin", "1.0"),
+            ("oci://registry.example.com/team/plugin:1.0", "registry.example.com", "team/plugin", "1.0"),
             ("oci://localhost:5000/x", "localhost:5000", "x", "latest"),
             ("oci://[::1]:5000/a.b/c_d/e-f", "[::1]:5000", "a.b/c_d/e-f", "latest"),
             (&format!("oci://r.example/p:2@{digest}"), "r.example", "p", &digest),
@@ -148,22 +148,22 @@ mod tests {
     #[test]
     fn what_could_lead_elsewhere_is_no_reference() {
         for text in [
-            "https://ghcr.io/x",
-            "oci://ghcr.io",
+            "https://registry.example.com/x",
+            "oci://registry.example.com",
             "oci:///x",
-            "oci://user:secret@ghcr.io/x",
-            "oci://ghcr.io/../x",
-            "oci://ghcr.io/X",
-            "oci://ghcr.io/x/",
-            "oci://ghcr.io/x:",
-            "oci://ghcr.io/x:a/b",
-            "oci://ghcr.io/x@sha256:abc",
-            "oci://ghcr.io/x@md5:00",
-            "oci://ghcr.io/x y",
+            "oci://user:secret@registry.example.com/x",
+            "oci://registry.example.com/../x",
+            "oci://registry.example.com/X",
+            "oci://registry.example.com/x/",
+            "oci://registry.example.com/x:",
+            "oci://registry.example.com/x:a/b",
+            "oci://registry.example.com/x@sha256:abc",
+            "oci://registry.example.com/x@md5:00",
+            "oci://registry.example.com/x y",
             "oci://gh cr.io/x",
-            "oci://ghcr.io#/x",
-            "oci://ghcr.io%2fevil/x",
-            "oci://ghcr.io/x\n",
+            "oci://registry.example.com#/x",
+            "oci://registry.example.com%2fevil/x",
+            "oci://registry.example.com/x\n",
         ] {
             assert!(text.parse::<Reference>().is_err(), "{text}");
         }

@@ -60,7 +60,7 @@ Examples:
   palisade plugins install ./my-plugin
   palisade plugins install weather.tar.gz --grant net.http:api.example.com --yes
   palisade plugins install get-weather.wasm
-  palisade plugins install oci://ghcr.io/team/weather:1.2 --key team.pub
+  palisade plugins install oci://registry.example.com/team/weather:1.2 --key team.pub
 
 Exit codes: 0 it is installed, 1 it is not";
 

@@ -40,7 +40,7 @@ Examples:
 ///
 /// A folder or archive becomes one layer; a lone component is published as other programs for WebAssembly do.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  palisade plugins push ./my-plugin oci://ghcr.io/team/my-plugin:1.0")]
+#[command(after_help = "Example:\n  palisade plugins push ./my-plugin oci://registry.example.com/team/my-plugin:1.0")]
 pub(crate) struct PushArguments {
     /// A folder, a .tar.gz or a .wasm.
     #[arg(value_name = "DIR|FILE")]
