@@ -81,7 +81,7 @@ impl Compiler {
         if let Some(artifact) = self.cache.as_ref().and_then(|cache| cache.find(engine, digest))
             && let Ok(compiled) = Compiled::load(engine, &artifact)
         {
-            return Ok(compiled);
+            return Ok(compiled.documented_by(wasm));
         }
         let artifact = Artifact::trusted(digest, self.compile(wasm).map_err(bad)?);
         let compiled = Compiled::load(engine, &artifact)?;
@@ -89,7 +89,7 @@ impl Compiler {
             // A full disk costs time at the next start, not this call.
             drop(cache.add(engine, &artifact));
         }
-        Ok(compiled)
+        Ok(compiled.documented_by(wasm))
     }
 
     fn check(&self, wasm: &[u8]) -> Result<(), CompileError> {

@@ -11,15 +11,16 @@ use cap_std::fs::Dir;
 use palisade_grants::{FilesGrant, WorkspacePath};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
-use crate::Network;
+use crate::{Network, Storage};
 
-/// The folder an agent works in, and the network around it. It is opened once; what happens to its name
-/// afterwards does not matter. Cheap to clone.
+/// The folder an agent works in, and what is around it: the network, and where tools keep things. It is opened
+/// once; what happens to its name afterwards does not matter. Cheap to clone.
 #[derive(Clone)]
 pub struct Workspace {
     root: Option<Arc<Dir>>,
     scratch_in: Option<Arc<Path>>,
     network: Option<Network>,
+    storage: Option<Arc<dyn Storage>>,
 }
 
 /// Why a folder cannot be worked in.
@@ -53,9 +54,7 @@ impl Workspace {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
         match open_beneath(&root, ".", OFlags::PATH | OFlags::DIRECTORY) {
-            Ok(_) => {
-                Ok(Self { root: Some(Arc::new(Dir::from_std_file(root.into()))), scratch_in: None, network: None })
-            }
+            Ok(_) => Ok(Self { root: Some(Arc::new(Dir::from_std_file(root.into()))), ..Self::none() }),
             Err(rustix::io::Errno::NOSYS) => Err(WorkspaceError::Kernel),
             Err(error) => Err(failed(error)),
         }
@@ -64,12 +63,12 @@ impl Workspace {
     /// A folder that is open already, with the scratch folders of its agents below a place.
     pub(crate) fn of(root: Option<OwnedFd>, scratch_in: Option<PathBuf>) -> Self {
         let root = root.map(|root| Arc::new(Dir::from_std_file(root.into())));
-        Self { root, scratch_in: scratch_in.map(Into::into), network: None }
+        Self { root, scratch_in: scratch_in.map(Into::into), ..Self::none() }
     }
 
     /// No folder at all: for agents that touch no files.
     pub fn none() -> Self {
-        Self { root: None, scratch_in: None, network: None }
+        Self { root: None, scratch_in: None, network: None, storage: None }
     }
 
     /// The same, with the scratch folders of its agents below this directory in place of the
@@ -84,6 +83,16 @@ impl Workspace {
     #[must_use]
     pub fn with_network(self, network: Network) -> Self {
         Self { network: Some(network), ..self }
+    }
+
+    /// The same with a place where tools keep what they are granted to keep. Without, nothing is kept.
+    #[must_use]
+    pub fn with_storage(self, storage: Arc<dyn Storage>) -> Self {
+        Self { storage: Some(storage), ..self }
+    }
+
+    pub(crate) fn storage(&self) -> Option<Arc<dyn Storage>> {
+        self.storage.clone()
     }
 
     pub(crate) fn network(&self) -> Option<Network> {

@@ -15,13 +15,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::Deserializ
 use wasmtime_wasi_http::RequestOptions;
 
 use crate::{
-    Failure, Limits, Report, Settings, StorageError,
+    Entry, Failure, Limits, Report, Settings, StorageError,
     bindings::process::{Command, Error, Outcome},
     component::Digest,
 };
 
 /// Changes whenever a message does.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The largest message of the process: a value to be stored, or what a program is given to read.
 pub(super) const MAX_WORD: usize = 24 << 20;
@@ -86,6 +86,8 @@ pub(super) enum Order {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Told {
     pub(super) digest: Digest,
+    /// Where in the component it begins.
+    pub(super) entry: Entry,
     pub(super) limits: Limits,
     /// Written as JSON, its own form.
     pub(super) files: String,
