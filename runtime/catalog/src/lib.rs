@@ -28,9 +28,10 @@ pub use effective::{Available, Effective, EffectiveTool, Under, available, effec
 pub use equip::{EquipError, Equipped, LeftOut, Missing, equip};
 pub use explain::{ExplainedCall, Explanation};
 pub use registry::{
-    AskError, COMPAT_DIRS, CheckError, Checked, CheckedSkills, Entry, FileCache, FindError, FoundSkill, LoadError,
-    Located, Places, Plugin, PluginTool, ProjectFile, RegisterError, Registry, Shadowed, SharedRegistry, SkillError,
-    SkillFile, SkillPlaces, Skills, Status, Trust, TrustError, check_paths, check_skills, real_path, roster, write_new,
+    AskError, BadWord, COMPAT_DIRS, CheckError, Checked, CheckedSkills, Entry, FileCache, FindError, FoundSkill,
+    Granted, LoadError, Located, Places, Plugin, PluginTool, ProjectFile, RegisterError, Registry, Shadowed,
+    SharedRegistry, SkillError, SkillFile, SkillPlaces, Skills, Status, Trust, TrustError, check_paths, check_skills,
+    real_path, roster, write_new,
 };
 pub use skill_tool::skill_tool;
 pub use skills::{OwnSkill, OwnSkills, skills_of};

@@ -44,7 +44,7 @@ pub use find::{FindError, Located};
 pub use found::{ProjectFile, Shadowed};
 pub use layers::LoadError;
 pub use places::{COMPAT_DIRS, Places};
-pub use plugins::{Plugin, PluginTool};
+pub use plugins::{BadWord, Granted, Plugin, PluginTool};
 pub(crate) use read::read_below;
 pub use register::RegisterError;
 pub use shared::SharedRegistry;

@@ -4,6 +4,7 @@
 //! one plugin, agent or tool is said and leaves the others alone.
 
 mod agents;
+mod granted;
 mod tools;
 
 use std::{
@@ -21,6 +22,7 @@ use super::{
 };
 use crate::definition::{Manifest, Notice, Rejected, parse_manifest};
 
+pub use granted::{BadWord, Granted};
 pub use tools::PluginTool;
 
 /// A plugin that was found.
@@ -40,6 +42,11 @@ pub struct Plugin {
     pub disabled: bool,
     /// Why nothing of it could be loaded.
     pub broken: Option<Rejected>,
+    /// What the operator let it have. Its tools have no more, whoever uses them.
+    pub granted: Granted,
+    /// Why none of its components and commands is run, although it was loaded: it is not what was granted, or was
+    /// switched off.
+    pub held_back: Option<String>,
     /// What it was read through, so that its components come from the folder that was checked.
     folder: Arc<Dir>,
 }
@@ -186,7 +193,9 @@ fn manifests(at: &Path, notices: &mut Vec<Notice>) -> Vec<(Plugin, Result<Manife
         let name = manifest.as_ref().map_or(name, |manifest| &manifest.name).to_owned();
         let (version, description, broken) = (None, None, None);
         let folder = Arc::new(folder);
-        let plugin = Plugin { name, version, description, path, tools: Vec::new(), disabled: false, broken, folder };
+        let (tools, granted, held_back) = (Vec::new(), Granted::default(), None);
+        let disabled = false;
+        let plugin = Plugin { name, version, description, path, tools, disabled, broken, granted, held_back, folder };
         found.push((plugin, manifest));
     }
     found.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
