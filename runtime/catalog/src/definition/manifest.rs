@@ -5,7 +5,7 @@
 //! cannot be read is left out rather than used without it.
 
 use palisade_agent::{ModelName, ReasoningEffort};
-use palisade_grants::{Rule, WorkspacePath, canonical_tool};
+use palisade_grants::{Host, Rule, Span, Word, WorkspacePath, canonical_tool};
 use serde_json::Value;
 
 use super::{
@@ -52,12 +52,19 @@ pub struct ManifestTool {
     pub schema: Option<Value>,
     /// The component that is the tool: a path inside the plugin, without `..`.
     pub component: Option<String>,
+    /// Which function of the component is the tool, as `name` or `namespace:package/interface#name`, if the component was
+    /// not written for this program.
+    pub function: Option<String>,
     /// The program that is the tool, where an operator lets programs run.
     pub command: Option<String>,
     /// What the program is called with.
     pub args: Vec<String>,
-    /// Powers of the plugin's own that it needs, such as `lists.write`.
+    /// What it needs: powers of the host, such as `fs.read`, and of the plugin's own, such as `lists.write`.
     pub capabilities: Vec<String>,
+    /// The hosts that it asks over HTTP, as grants write them.
+    pub hosts: Vec<String>,
+    /// The secrets that it wants put into its requests, by name.
+    pub secrets: Vec<String>,
     /// The only agent of the plugin that may use it.
     pub required_agent: Option<String>,
     /// The only agents of the plugin that see it.
@@ -241,6 +248,9 @@ fn tool(entry: &Item<'_>, plugin: &str) -> Option<ManifestTool> {
                 let path = item.text("\"component\": \"tool.wasm\"").unwrap_or_default();
                 tool.component = Some(inside(&item, &path, "tool", plugin));
             }
+            "function" => tool.function = function(&item, plugin),
+            "hosts" => tool.hosts = patterns::<Host>(&item),
+            "secrets" => tool.secrets = patterns::<Word>(&item),
             "command" => tool.command = item.text("\"command\": \"python3\"").filter(|text| !text.trim().is_empty()),
             "args" => tool.args = arguments(&item),
             "capabilities" => tool.capabilities = names(&item),
@@ -269,6 +279,34 @@ fn arguments(item: &Item<'_>) -> Vec<String> {
         return Vec::new();
     };
     elements.iter().filter_map(|element| element.text("\"args\": [\"tool.py\"]")).collect()
+}
+
+/// Patterns of a grant. One that is none is not asked for, which takes nothing but itself away.
+fn patterns<S: Span>(item: &Item<'_>) -> Vec<String> {
+    let mut good = Vec::new();
+    for text in names(item) {
+        match text.parse::<S>() {
+            Ok(pattern) => good.push(pattern.to_string()),
+            Err(error) => item.warn(error.to_string(), "it is not asked for"),
+        }
+    }
+    good
+}
+
+/// The name of a function of a component, as WIT writes names.
+fn function(item: &Item<'_>, plugin: &str) -> Option<String> {
+    let text = item.text("\"function\": \"get-time\"")?;
+    let name = text.trim();
+    let (interface, function) = name.rsplit_once('#').map_or((None, name), |(before, after)| (Some(before), after));
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let is_interface = |text: &str| {
+        !text.is_empty() && text.bytes().all(|byte| plain(byte) || matches!(byte, b':' | b'/' | b'@' | b'.' | b'+'))
+    };
+    if function.is_empty() || !function.bytes().all(plain) || !interface.is_none_or(is_interface) || name.len() > 256 {
+        let why = format!("{} is no function; write `get-time` or `example:clock/times#get-time`", quoted(name));
+        invalid(item, "tool", plugin, &why);
+    }
+    Some(name.to_owned())
 }
 
 /// A path inside the plugin. What a shell or another system would read differently is refused, too.

@@ -72,6 +72,32 @@ fn a_manifest_has_tools_and_agents() {
     assert_eq!(manifest(text), expected);
 }
 
+#[test]
+fn a_tool_names_a_function_hosts_and_secrets() {
+    let asks = with_tools(
+        r#"{ "name": "time", "component": "clock.wasm", "function": "example:clock/times@0.1.0#get-time",
+             "hosts": ["API.example.com", "GET,POST *.example.org:8443"], "secrets": ["API_KEY"] },
+           { "name": "plain", "component": "clock.wasm", "function": "get-time" }"#,
+    );
+    let [time, plain] = &asks.tools[..] else { panic!("two tools: {:?}", asks.tools) };
+    assert_eq!(time.function.as_deref(), Some("example:clock/times@0.1.0#get-time"));
+    assert_eq!(time.hosts, ["api.example.com", "GET,POST *.example.org:8443"]);
+    assert_eq!(time.secrets, ["API_KEY"]);
+    assert_eq!((plain.function.as_deref(), plain.hosts.len(), asks.warnings.len()), (Some("get-time"), 0, 0));
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_not_asked_for() {
+    let asks = with_tools(r#"{ "name": "a", "hosts": ["https://a/b", "example.com"], "secrets": ["a b"] }"#);
+    assert_eq!((&asks.tools[0].hosts[..], asks.tools[0].secrets.len()), (&["example.com".to_owned()][..], 0));
+    assert!(warnings(&asks).iter().any(|text| text.contains("`https://a/b` is no host")), "{:?}", warnings(&asks));
+    assert!(warnings(&asks).iter().any(|text| text.contains("`a b` is no name")), "{:?}", warnings(&asks));
+    for bad in ["", "#", "a#", "a b", "a_b#c d", "../x", "x\\u0000"] {
+        let asks = with_tools(&format!(r#"{{ "name": "a", "component": "a.wasm", "function": "{bad}" }}"#));
+        assert_eq!(asks.tools.len(), 0, "{bad}");
+    }
+}
+
 /// D19, D2
 #[test]
 fn a_manifest_may_have_a_name_and_agents_alone() {

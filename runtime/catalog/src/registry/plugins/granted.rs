@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
+use crate::definition::ManifestTool;
 use palisade_grants::{Capability, Grants, Host, HttpGrant, NamesGrant, Word};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -69,6 +70,17 @@ impl Granted {
         granted.hosts = hosts.into_iter().collect();
         granted.secrets = secrets.into_iter().collect();
         Ok(granted.without_repetition())
+    }
+
+    /// What a tool asks for, by its manifest. What it imports may be more.
+    pub fn asked_by(tool: &ManifestTool) -> Self {
+        let named = tool.capabilities.iter().filter_map(|name| name.parse::<Capability>().ok());
+        let asked = Self {
+            capabilities: named.filter(|capability| PLAIN.contains(capability)).collect(),
+            hosts: tool.hosts.iter().filter_map(|host| host.parse().ok()).collect(),
+            secrets: tool.secrets.iter().filter_map(|name| name.parse().ok()).collect(),
+        };
+        asked.without_repetition()
     }
 
     /// The words, in order.
@@ -225,6 +237,18 @@ mod tests {
         ] {
             assert!(!own.is_within(&granted(less)), "{less:?}");
         }
+    }
+
+    #[test]
+    fn a_manifest_asks_in_the_same_words() {
+        let tool = ManifestTool {
+            capabilities: ["fs.write", "lists.write", "net.http", "progress"].map(str::to_owned).into(),
+            hosts: vec!["api.example.com".to_owned()],
+            secrets: vec!["API_KEY".to_owned()],
+            ..ManifestTool::default()
+        };
+        let words = ["fs.read", "fs.write", "net.http:api.example.com", "secret:API_KEY"];
+        assert_eq!(Granted::asked_by(&tool).words(), words);
     }
 
     #[test]
