@@ -4,23 +4,31 @@
 //! and CPU limit, under a deadline, after a size check. The result is sealed into the cache.
 
 use std::{
+    collections::HashMap,
     io::{self, Read as _, Write as _},
     path::PathBuf,
     process::{Child, Command, Stdio},
+    sync::{LazyLock, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::{Artifact, ArtifactCache, ArtifactError, Compiled, Engine, Failure, artifact};
+use crate::{
+    Artifact, ArtifactCache, ArtifactError, Compiled, Description, Engine, Failure, artifact, component::Digest,
+};
 
 /// Makes components ready to run, compiling each only once.
 pub struct Compiler {
     worker: PathBuf,
-    cache: Option<ArtifactCache>,
+    cache: LazyLock<Option<ArtifactCache>, OpenCache>,
     limits: CompileLimits,
+    /// What components said of themselves, or why they said nothing, in the time of this process.
+    said: Mutex<HashMap<Digest, Result<Description, Failure>>>,
 }
+
+type OpenCache = Box<dyn FnOnce() -> Option<ArtifactCache> + Send>;
 
 /// What compiling one component may use up.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +72,12 @@ pub enum CompileError {
 impl Compiler {
     /// Compiles by running `worker compile-worker`; keeps what it made in the cache, if any.
     pub fn new(worker: PathBuf, cache: Option<ArtifactCache>) -> Self {
-        Self { worker, cache, limits: LIMITS }
+        Self::opening(worker, move || cache)
+    }
+
+    /// The same, with a cache that is opened when something is first looked for in it.
+    pub fn opening(worker: PathBuf, cache: impl FnOnce() -> Option<ArtifactCache> + Send + 'static) -> Self {
+        Self { worker, cache: LazyLock::new(Box::new(cache)), limits: LIMITS, said: Mutex::default() }
     }
 
     /// The same with a shorter deadline, for tests.
@@ -85,11 +98,37 @@ impl Compiler {
         }
         let artifact = Artifact::trusted(digest, self.compile(wasm).map_err(bad)?);
         let compiled = Compiled::load(engine, &artifact)?;
-        if let Some(cache) = &self.cache {
+        if let Some(cache) = &*self.cache {
             // A full disk costs time at the next start, not this call.
             drop(cache.add(engine, &artifact));
         }
         Ok(compiled)
+    }
+
+    /// What a component says of itself. It is asked once: what it said first is kept with its machine code, and a tool
+    /// that would say something else another time is what it said.
+    pub fn describe(&self, engine: &Engine, wasm: &[u8]) -> Result<Description, Failure> {
+        let digest = artifact::digest(wasm);
+        let cache = self.cache.as_ref();
+        let kept = cache.and_then(|cache| cache.find_said(engine, &digest));
+        if let Some(description) = kept.and_then(|kept| serde_json::from_slice(&kept).ok()) {
+            return Ok(description);
+        }
+        let said = || self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(said) = said().get(&digest).cloned() {
+            return said;
+        }
+        let described = self.prepare(engine, wasm).and_then(|compiled| compiled.describe(engine));
+        if let (Ok(description), Some(cache)) = (&described, cache)
+            && let Ok(text) = serde_json::to_vec(description)
+        {
+            drop(cache.add_said(engine, &digest, &text));
+        }
+        // That all sandboxes are busy says nothing of the component.
+        match described {
+            Err(Failure::Busy { .. }) => described,
+            described => said().entry(digest).or_insert(described).clone(),
+        }
     }
 
     fn check(&self, wasm: &[u8]) -> Result<(), CompileError> {

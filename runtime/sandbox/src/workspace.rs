@@ -1,6 +1,8 @@
 //! The folder an agent works in, opened once.
 
 use std::{
+    collections::BTreeMap,
+    fs::File,
     io,
     os::fd::{AsFd as _, OwnedFd},
     path::{Path, PathBuf},
@@ -11,7 +13,7 @@ use cap_std::fs::Dir;
 use palisade_grants::{FilesGrant, WorkspacePath};
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
-use crate::Network;
+use crate::{Network, Storage};
 
 /// The folder an agent works in, and the network around it. It is opened once; what happens to its name
 /// afterwards does not matter. Cheap to clone.
@@ -20,7 +22,12 @@ pub struct Workspace {
     root: Option<Arc<Dir>>,
     scratch_in: Option<Arc<Path>>,
     network: Option<Network>,
+    storage: Option<Arc<dyn Storage>>,
+    packages: Arc<Packages>,
 }
+
+/// Folders of plugins, by the plugins' names.
+pub(crate) type Packages = BTreeMap<String, Arc<File>>;
 
 /// Why a folder cannot be worked in.
 #[derive(Debug, thiserror::Error)]
@@ -53,23 +60,21 @@ impl Workspace {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
         match open_beneath(&root, ".", OFlags::PATH | OFlags::DIRECTORY) {
-            Ok(_) => {
-                Ok(Self { root: Some(Arc::new(Dir::from_std_file(root.into()))), scratch_in: None, network: None })
-            }
+            Ok(_) => Ok(Self { root: Some(Arc::new(Dir::from_std_file(root.into()))), ..Self::none() }),
             Err(rustix::io::Errno::NOSYS) => Err(WorkspaceError::Kernel),
             Err(error) => Err(failed(error)),
         }
     }
 
     /// A folder that is open already, with the scratch folders of its agents below a place.
-    pub(crate) fn of(root: Option<OwnedFd>, scratch_in: Option<PathBuf>) -> Self {
+    pub(crate) fn of(root: Option<OwnedFd>, scratch_in: Option<PathBuf>, packages: Packages) -> Self {
         let root = root.map(|root| Arc::new(Dir::from_std_file(root.into())));
-        Self { root, scratch_in: scratch_in.map(Into::into), network: None }
+        Self { root, scratch_in: scratch_in.map(Into::into), packages: Arc::new(packages), ..Self::none() }
     }
 
     /// No folder at all: for agents that touch no files.
     pub fn none() -> Self {
-        Self { root: None, scratch_in: None, network: None }
+        Self { root: None, scratch_in: None, network: None, storage: None, packages: Arc::default() }
     }
 
     /// The same, with the scratch folders of its agents below this directory in place of the
@@ -96,6 +101,27 @@ impl Workspace {
 
     pub(crate) fn root(&self) -> Option<&Arc<Dir>> {
         self.root.as_ref()
+    }
+
+    /// The same with the folder of a plugin, for its own tools to look at.
+    #[must_use]
+    pub fn with_package(mut self, plugin: &str, folder: File) -> Self {
+        Arc::make_mut(&mut self.packages).insert(plugin.to_owned(), Arc::new(folder));
+        self
+    }
+
+    /// The same with a place where tools keep what they are granted to keep. Without, nothing is kept.
+    #[must_use]
+    pub fn with_storage(self, storage: Arc<dyn Storage>) -> Self {
+        Self { storage: Some(storage), ..self }
+    }
+
+    pub(crate) fn storage(&self) -> Option<Arc<dyn Storage>> {
+        self.storage.clone()
+    }
+
+    pub(crate) fn packages(&self) -> &Arc<Packages> {
+        &self.packages
     }
 
     /// Opens the granted folders that need a handle of their own: those that lie in no other, and

@@ -8,7 +8,7 @@ mod granted;
 mod tools;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -18,7 +18,7 @@ use cap_std::fs::{Dir, File};
 use super::{
     cache::FileCache,
     found::Found,
-    read::{self, ReadError},
+    read::{self, ReadError, Stamp},
 };
 use crate::definition::{Manifest, Notice, Rejected, parse_manifest};
 
@@ -47,6 +47,9 @@ pub struct Plugin {
     /// Why none of its components and commands is run, although it was loaded: it is not what was granted, or was
     /// switched off.
     pub held_back: Option<String>,
+    /// The SHA-256 of its files as they were when that was granted, by their paths, in hexadecimal. Where there are any, a
+    /// component is run only if it still has the bytes that it had then.
+    pub pinned: BTreeMap<String, String>,
     /// What it was read through, so that its components come from the folder that was checked.
     folder: Arc<Dir>,
 }
@@ -109,6 +112,22 @@ impl Plugin {
         let path = read::inside(path).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
         self.folder.open(path)
     }
+
+    /// What it was read through.
+    pub(crate) fn folder(&self) -> &Arc<Dir> {
+        &self.folder
+    }
+}
+
+/// The bytes of a large file of a plugin, such as a component, if it is a file, inside and not too large.
+pub(crate) fn read_large(folder: &Dir, path: &str, most: usize) -> Result<Vec<u8>, String> {
+    let read = read::inside(path).and_then(|path| read::read_large(folder, path, most));
+    read.map_err(|error| error.to_string())
+}
+
+/// What the file system says of a file of a plugin.
+pub(crate) fn stamp(folder: &Dir, path: &str) -> Option<Stamp> {
+    folder.metadata(read::inside(path).ok()?).ok().map(|meta| Stamp::of(&meta))
 }
 
 impl Plugin {
@@ -193,9 +212,10 @@ fn manifests(at: &Path, notices: &mut Vec<Notice>) -> Vec<(Plugin, Result<Manife
         let name = manifest.as_ref().map_or(name, |manifest| &manifest.name).to_owned();
         let (version, description, broken) = (None, None, None);
         let folder = Arc::new(folder);
-        let (tools, granted, held_back) = (Vec::new(), Granted::default(), None);
+        let (tools, granted, held_back, pinned) = (Vec::new(), Granted::default(), None, BTreeMap::new());
         let disabled = false;
-        let plugin = Plugin { name, version, description, path, tools, disabled, broken, granted, held_back, folder };
+        let plugin =
+            Plugin { name, version, description, path, tools, disabled, broken, granted, held_back, pinned, folder };
         found.push((plugin, manifest));
     }
     found.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
