@@ -15,9 +15,7 @@ use std::{
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::{
-    Artifact, ArtifactCache, ArtifactError, Compiled, Description, Engine, Failure, artifact, component::Digest,
-};
+use crate::{Artifact, ArtifactCache, ArtifactError, Compiled, Engine, Failure, Offer, artifact, component::Digest};
 
 /// Makes components ready to run, compiling each only once.
 pub struct Compiler {
@@ -25,7 +23,7 @@ pub struct Compiler {
     cache: LazyLock<Option<ArtifactCache>, OpenCache>,
     limits: CompileLimits,
     /// What components said of themselves, or why they said nothing, in the time of this process.
-    said: Mutex<HashMap<Digest, Result<Description, Failure>>>,
+    said: Mutex<HashMap<Digest, Result<Vec<Offer>, Failure>>>,
 }
 
 type OpenCache = Box<dyn FnOnce() -> Option<ArtifactCache> + Send>;
@@ -94,7 +92,7 @@ impl Compiler {
         if let Some(artifact) = self.cache.as_ref().and_then(|cache| cache.find(engine, digest))
             && let Ok(compiled) = Compiled::load(engine, &artifact)
         {
-            return Ok(compiled);
+            return Ok(compiled.documented_by(wasm));
         }
         let artifact = Artifact::trusted(digest, self.compile(wasm).map_err(bad)?);
         let compiled = Compiled::load(engine, &artifact)?;
@@ -102,32 +100,32 @@ impl Compiler {
             // A full disk costs time at the next start, not this call.
             drop(cache.add(engine, &artifact));
         }
-        Ok(compiled)
+        Ok(compiled.documented_by(wasm))
     }
 
-    /// What a component says of itself. It is asked once: what it said first is kept with its machine code, and a tool
+    /// The tools that a component offers. It is asked once: what it said first is kept with its machine code, and a tool
     /// that would say something else another time is what it said.
-    pub fn describe(&self, engine: &Engine, wasm: &[u8]) -> Result<Description, Failure> {
+    pub fn offers(&self, engine: &Engine, wasm: &[u8]) -> Result<Vec<Offer>, Failure> {
         let digest = artifact::digest(wasm);
         let cache = self.cache.as_ref();
         let kept = cache.and_then(|cache| cache.find_said(engine, &digest));
-        if let Some(description) = kept.and_then(|kept| serde_json::from_slice(&kept).ok()) {
-            return Ok(description);
+        if let Some(offers) = kept.and_then(|kept| serde_json::from_slice(&kept).ok()) {
+            return Ok(offers);
         }
         let said = || self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(said) = said().get(&digest).cloned() {
             return said;
         }
-        let described = self.prepare(engine, wasm).and_then(|compiled| compiled.describe(engine));
-        if let (Ok(description), Some(cache)) = (&described, cache)
-            && let Ok(text) = serde_json::to_vec(description)
+        let offers = self.prepare(engine, wasm).and_then(|compiled| compiled.offers(engine));
+        if let (Ok(offers), Some(cache)) = (&offers, cache)
+            && let Ok(text) = serde_json::to_vec(offers)
         {
             drop(cache.add_said(engine, &digest, &text));
         }
         // That all sandboxes are busy says nothing of the component.
-        match described {
-            Err(Failure::Busy { .. }) => described,
-            described => said().entry(digest).or_insert(described).clone(),
+        match offers {
+            Err(Failure::Busy { .. }) => offers,
+            offers => said().entry(digest).or_insert(offers).clone(),
         }
     }
 

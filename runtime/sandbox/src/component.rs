@@ -6,7 +6,9 @@ use palisade_grants::Capability;
 use serde::{Deserialize, Serialize};
 use wasmtime::component::Component;
 
-use crate::{Artifact, Engine, Failure, Limits, Needs, Scope, sandbox::Call};
+use crate::{
+    Artifact, Engine, Entry, Failure, Limits, Needs, NotOffered, Offer, Scope, functions::Docs, offers, sandbox::Call,
+};
 
 /// The digest of a component's bytes; it stands for the component in every cache.
 pub(crate) type Digest = [u8; 32];
@@ -17,6 +19,8 @@ pub struct Compiled {
     pub(crate) component: Component,
     digest: Digest,
     needs: std::sync::Arc<Needs>,
+    /// What its author wrote about its functions.
+    docs: std::sync::Arc<Docs>,
 }
 
 /// What a tool says of itself.
@@ -56,7 +60,15 @@ impl Compiled {
         let component =
             artifact.load(engine.wasm()).map_err(|error| Failure::BadComponent { reason: error.to_string() })?;
         let needs = Needs::of(&component).map_err(|error| Failure::BadComponent { reason: error.to_string() })?;
-        Ok(Self { component, digest: artifact.digest(), needs: std::sync::Arc::new(needs) })
+        let docs = std::sync::Arc::default();
+        Ok(Self { component, digest: artifact.digest(), needs: std::sync::Arc::new(needs), docs })
+    }
+
+    /// The same with what is written about its functions in the component that it was compiled from; machine code
+    /// does not have it.
+    #[must_use]
+    pub fn documented_by(self, wasm: &[u8]) -> Self {
+        Self { docs: std::sync::Arc::new(Docs::read(wasm)), ..self }
     }
 
     /// The digest of the component's bytes.
@@ -74,10 +86,36 @@ impl Compiled {
         &self.needs
     }
 
+    /// Whether it was written for Palisade and is one tool. Any other offers its functions.
+    pub fn is_tool(&self) -> bool {
+        !self.needs.is_foreign
+    }
+
+    /// The tools that it offers. One that was written for Palisade is asked what it is, as [`Self::describe`] does;
+    /// of any other no code runs.
+    pub fn offers(&self, engine: &Engine) -> Result<Vec<Offer>, Failure> {
+        match self.is_tool() {
+            true => Ok(vec![Offer { description: self.describe(engine)?, entry: Entry::Tool }]),
+            false => Ok(offers::find(&self.component, &self.docs, &self.needs).0),
+        }
+    }
+
+    /// The functions that it exports and that cannot be tools.
+    pub fn not_offered(&self) -> Vec<NotOffered> {
+        match self.is_tool() {
+            true => Vec::new(),
+            false => offers::find(&self.component, &self.docs, &self.needs).1,
+        }
+    }
+
     /// Asks the tool what it is, without lending it anything: its interfaces are linked, but
     /// there is no folder, no space and no other tool behind them. Refuses a component that
     /// imports more than it declares.
     pub fn describe(&self, engine: &Engine) -> Result<Description, Failure> {
+        if !self.is_tool() {
+            let reason = "it does not export `palisade:tool/tool`; only its functions can be tools".to_owned();
+            return Err(Failure::BadComponent { reason });
+        }
         let scope = Scope::for_describing(engine, DESCRIBING);
         let described = scope.describe(self, &Call::default())?;
         let mut description = Description {

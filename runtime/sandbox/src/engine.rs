@@ -16,12 +16,10 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use wasmtime::{
     Config, Enabled, EngineWeak, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmFeatures,
-    component::Linker,
+    component::{InstancePre, Linker},
 };
 
-use crate::{
-    Failure, Limits, artifact, bindings::ToolPre, component::Digest, host::Host, runner, runner::Runner, scope::Shape,
-};
+use crate::{Failure, Limits, artifact, component::Digest, host::Host, runner, runner::Runner, scope::Shape};
 
 /// How large a process's sandbox is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +71,7 @@ struct Inner {
     /// Runs guests on its blocking threads and their timers on its one worker.
     runtime: Option<tokio::runtime::Runtime>,
     /// Components linked to what a grant shape holds. Agents with the same shape share them.
-    linked: Mutex<HashMap<(Digest, Shape), ToolPre<Host>>>,
+    linked: Mutex<HashMap<(Digest, Shape), InstancePre<Host>>>,
     /// The linkers of those shapes.
     linkers: Mutex<HashMap<Shape, Arc<Linker<Host>>>>,
     /// Where guests run, if not here.
@@ -250,8 +248,8 @@ impl Engine {
     pub(crate) fn linked(
         &self,
         key: (Digest, Shape),
-        link: impl FnOnce(&Shape) -> Result<ToolPre<Host>, Failure>,
-    ) -> Result<ToolPre<Host>, Failure> {
+        link: impl FnOnce(&Shape) -> Result<InstancePre<Host>, Failure>,
+    ) -> Result<InstancePre<Host>, Failure> {
         let mut linked = self.inner.linked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pre) = linked.get(&key) {
             return Ok(pre.clone());

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use palisade_grants::Capability;
 use wasmtime::component::{Component, types::ComponentItem};
 
+use crate::offers;
+
 /// What a component needs: an upper bound, derived from its imports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
@@ -12,6 +14,12 @@ pub struct Needs {
     pub imports: Vec<Import>,
     /// The agent's tools that it calls, by name.
     pub toolbox: BTreeSet<String>,
+    /// It was not written for Palisade: its functions are tools, and no code of it knows what is granted here.
+    pub is_foreign: bool,
+    /// Imports of such a component that no tool may have. It runs without them; calling one ends the call.
+    pub absent: Vec<String>,
+    /// Imports of such a component that read settings, of which there are none.
+    pub settings: Vec<String>,
 }
 
 /// One imported interface and what it takes to have it.
@@ -49,6 +57,15 @@ pub enum NeedsError {
 const PLAIN: [&str; 6] =
     ["wasi:cli/", "wasi:clocks/", "wasi:io/", "wasi:random/", "palisade:host/progress@", "palisade:host/shell@"];
 
+/// Linked for nobody.
+const SOCKETS: &str = "wasi:sockets/";
+/// Settings of a component, by name.
+const SETTINGS: &str = "wasi:config/store@";
+
+/// Interfaces that carry no authority where nothing is behind them: no folder, no host. A component that was not
+/// written for Palisade has them whenever it imports them, because its compiler imports them unasked.
+const HOLLOW: [&str; 2] = ["wasi:filesystem/", "wasi:http/"];
+
 /// Interfaces that carry authority, by the beginning of their name.
 const POWERS: [(&str, &[Capability]); 7] = [
     ("wasi:filesystem/", &[Capability::FsRead, Capability::FsWrite]),
@@ -68,9 +85,17 @@ impl Needs {
 
     /// Reads the imports of a component.
     pub(crate) fn of(component: &Component) -> Result<Self, NeedsError> {
-        let mut needs = Self::default();
+        let mut needs = Self { is_foreign: !offers::is_tool(component), ..Self::default() };
         for (name, item) in component.component_type().imports(component.engine()) {
             if !carries_functions(&item.ty, component.engine()) {
+                continue;
+            }
+            if needs.is_foreign && name.starts_with(SOCKETS) {
+                needs.absent.push(name.to_owned());
+                continue;
+            }
+            if needs.is_foreign && name.starts_with(SETTINGS) {
+                needs.settings.push(name.to_owned());
                 continue;
             }
             let import = Import::parse(name)?;
@@ -104,7 +129,7 @@ impl Import {
         if let Some((_, capabilities)) = POWERS.iter().find(|(prefix, _)| name.starts_with(prefix)) {
             return Ok(Self { name: name.to_owned(), capabilities });
         }
-        let reason = if name.starts_with("wasi:sockets/") {
+        let reason = if name.starts_with(SOCKETS) {
             "raw sockets are never linked; use wasi:http with a granted host"
         } else {
             "the host has no such interface"
@@ -120,6 +145,11 @@ impl Import {
     /// Whether one of the given capabilities lets it be linked.
     pub fn is_met_by(&self, held: &BTreeSet<Capability>) -> bool {
         self.is_plain() || self.capabilities.iter().any(|capability| held.contains(capability))
+    }
+
+    /// Whether it is nothing where nothing is granted.
+    pub fn can_be_hollow(&self) -> bool {
+        HOLLOW.iter().any(|prefix| self.name.starts_with(prefix))
     }
 
     /// The tool's name, if this is an interface of the agent's toolbox.

@@ -22,10 +22,11 @@ use crate::{
     Captured, Failure, Limits, Progress,
     bindings::exports,
     engine::Slot,
+    functions::{Function, TooLong},
     host::Host,
     meter::Refused,
     runner::{self, Remote},
-    scope::{self, LinkedTool, Tools},
+    scope::{self, Code, LinkedTool, Tools},
 };
 
 /// Whoever wants a call: can stop it, and may watch its progress. Cheap to clone.
@@ -277,7 +278,12 @@ pub(crate) fn hold(tool: &LinkedTool, tools: &Tools) -> Result<Held, Failure> {
     let host = tool.host(tools, &Call::default(), 0, Instant::now() + tool.limits.call_time);
     let mut store = Store::new(tool.engine.wasm(), host);
     set_limits(&mut store, &tool.limits);
-    let made = tool.engine.runtime().handle().block_on(tool.pre.instantiate_async(&mut store));
+    let made = tool.engine.runtime().handle().block_on(async {
+        match &tool.code {
+            Code::Tool(pre) => pre.instantiate_async(&mut store).await.map(drop),
+            Code::Function(function) => function.pre.instantiate_async(&mut store).await.map(drop),
+        }
+    });
     made.map_err(|error| explain(&error, store.data(), &tool.limits))?;
     Ok(Held { _store: store, _slot: slot })
 }
@@ -363,12 +369,38 @@ async fn answer(
     store: &mut Store<Host>,
     ask: Ask<'_>,
 ) -> wasmtime::Result<Result<Answer, exports::Failure>> {
-    let guest = tool.pre.instantiate_async(&mut *store).await?;
+    let pre = match &tool.code {
+        Code::Tool(pre) => pre,
+        Code::Function(function) => return function_answer(function, store, ask, tool.limits.output).await,
+    };
+    let guest = pre.instantiate_async(&mut *store).await?;
     let exports = guest.palisade_tool_tool();
     Ok(match ask {
         Ask::Describe => Ok(Answer::Description(exports.call_describe(store).await?)),
         Ask::Call(input) => exports.call_call(store, input).await?.map(Answer::Output),
     })
+}
+
+/// The same for a function of a component that was not written for Palisade: its types are known only now.
+async fn function_answer(
+    function: &Function,
+    store: &mut Store<Host>,
+    ask: Ask<'_>,
+    most: usize,
+) -> wasmtime::Result<Result<Answer, exports::Failure>> {
+    let Ask::Call(input) = ask else { wasmtime::bail!("a function does not describe itself") };
+    // Before there is a guest: wrong input costs nothing.
+    let parameters = match function.parameters(input) {
+        Ok(parameters) => parameters,
+        Err(wrong) => return Ok(Err(exports::Failure::InvalidInput(wrong))),
+    };
+    let guest = function.pre.instantiate_async(&mut *store).await?;
+    let Some(called) = guest.get_func(&mut *store, function.index) else {
+        wasmtime::bail!("the function is not there")
+    };
+    let mut results = function.places();
+    called.call_async(&mut *store, &parameters, &mut results).await?;
+    Ok(function.result(&results, most)?.map(Answer::Output).map_err(exports::Failure::Failed))
 }
 
 fn set_limits(store: &mut Store<Host>, limits: &Limits) {
@@ -419,6 +451,9 @@ fn explain(error: &wasmtime::Error, host: &Host, limits: &Limits) -> Failure {
         Some(Stop::Deadline) => return Failure::OutOfTime { limit: limits.call_time },
         Some(Stop::Cancelled) => return Failure::Cancelled,
         None => {}
+    }
+    if error.downcast_ref::<TooLong>().is_some() {
+        return Failure::OutputTooLarge { limit: limits.output };
     }
     if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
         return Failure::Trap { reason: format!("it called exit({code}) instead of returning") };

@@ -15,7 +15,8 @@ use palisade_grants::{Capability, Denial, FilesGrant, Grants};
 use wasmtime::component::{Linker, ResourceTable};
 
 use crate::{
-    Compiled, Description, Engine, Failure, Limits, Network, ProgramCall, Programs, Storage, Workspace, WorkspaceError,
+    Compiled, Description, Engine, Entry, Failure, Limits, Needs, Network, ProgramCall, Programs, Storage, Workspace,
+    WorkspaceError,
     bindings::{ToolPre, exports},
     capabilities::{
         base,
@@ -25,7 +26,7 @@ use crate::{
         preopens::{Files, Preopens},
         process,
         process::Native,
-        progress, shell,
+        progress, settings, shell,
         shell::Session,
         storage,
         storage::StorageSpace,
@@ -34,6 +35,7 @@ use crate::{
         wasi_files,
     },
     engine,
+    functions::Function,
     host::{self, Host},
     meter::Meter,
     output::Sink,
@@ -74,7 +76,9 @@ pub(crate) type Tools = Arc<RwLock<BTreeMap<String, Arc<LinkedTool>>>>;
 
 /// A tool linked to what its agent and its own declaration both allow.
 pub(crate) struct LinkedTool {
-    pub(crate) pre: ToolPre<Host>,
+    pub(crate) code: Code,
+    /// Where in its component it begins.
+    pub(crate) entry: Entry,
     pub(crate) limits: Limits,
     pub(crate) engine: Engine,
     /// Tells it from an earlier tool of its name.
@@ -98,6 +102,14 @@ pub(crate) struct LinkedTool {
     pub(crate) apart: Option<Arc<Apart>>,
 }
 
+/// What is called of a component.
+pub(crate) enum Code {
+    /// The one tool that it is.
+    Tool(ToolPre<Host>),
+    /// One of its functions.
+    Function(Box<Function>),
+}
+
 /// Decides about the input of a call that one tool makes to another. Whoever calls a tool from outside
 /// decides for itself.
 pub type Gate = Arc<dyn Fn(&str) -> Result<(), Denial> + Send + Sync>;
@@ -115,6 +127,8 @@ pub struct Bounds {
     pub commands: Vec<ShellCommand>,
     /// The plugin that it belongs to: its folder, if the workspace has it, is there for the tool to look at.
     pub plugin: Option<String>,
+    /// Where in its component it begins.
+    pub entry: Entry,
 }
 
 /// Why a tool is not in an agent's toolbox.
@@ -204,7 +218,7 @@ impl Scope {
         let grants = bounds.grants.iter().fold(self.grants.narrow(&asked), |grants, bound| grants.narrow(bound));
         let package = bounds.plugin.as_deref().filter(|_| tool.needs().asks(Capability::FsRead));
         let shape = self.shape(tool, description, &grants, package.is_some())?;
-        let pre = link(&self.engine, tool, shape).map_err(LinkRefusal::Unusable)?;
+        let code = link(&self.engine, tool, &bounds.entry, shape).map_err(LinkRefusal::Unusable)?;
         let storage = self.storage.clone().zip(grants.storage).map(|(storage, grant)| StorageSpace {
             storage,
             space: space.into(),
@@ -216,13 +230,14 @@ impl Scope {
             env: grants.env.clone(),
             gate: bounds.programs.clone(),
         });
-        let web = (!grants.http.is_empty()).then(|| Web {
+        let web = (!grants.http.is_empty() || hollow(tool, Capability::Http)).then(|| Web {
             hosts: grants.http.clone(),
             secrets: grants.secrets.clone(),
             network: self.network.clone(),
         });
         let linked = LinkedTool {
-            pre,
+            code,
+            entry: bounds.entry,
             limits: self.limits_with(native.as_ref()),
             engine: self.engine.clone(),
             number: number(),
@@ -315,7 +330,8 @@ impl Scope {
             toolbox: needs.toolbox.clone(),
         };
         let linked = LinkedTool {
-            pre: link(&self.engine, tool, shape)?,
+            code: link(&self.engine, tool, &Entry::Tool, shape)?,
+            entry: Entry::Tool,
             limits: self.limits,
             engine: self.engine.clone(),
             number: number(),
@@ -351,17 +367,18 @@ impl Scope {
         }
         for import in &tool.needs().imports {
             let missing_tool = import.toolbox().filter(|name| !in_scope(name));
-            if import.is_met_by(&held) && missing_tool.is_none() {
+            let is_hollow = tool.needs().is_foreign && import.can_be_hollow();
+            if (import.is_met_by(&held) || is_hollow) && missing_tool.is_none() {
                 continue;
             }
             let denial = not_granted(&import.name, import.capabilities, missing_tool);
             return Err(LinkRefusal::NotGranted { import: import.name.clone(), denial });
         }
         Ok(Shape {
-            files: package || !grants.files.is_empty(),
+            files: package || !grants.files.is_empty() || hollow(tool, Capability::FsRead),
             storage: grants.storage.is_some(),
             process: !grants.commands.is_empty(),
-            http: !grants.http.is_empty(),
+            http: !grants.http.is_empty() || hollow(tool, Capability::Http),
             toolbox: tool.needs().toolbox.clone(),
         })
     }
@@ -378,14 +395,33 @@ impl Scope {
     }
 }
 
-fn link(engine: &Engine, tool: &Compiled, shape: Shape) -> Result<ToolPre<Host>, Failure> {
-    engine.linked((tool.digest(), shape), |shape| {
+fn link(engine: &Engine, tool: &Compiled, entry: &Entry, shape: Shape) -> Result<Code, Failure> {
+    let unusable = |error: wasmtime::Error| Failure::BadComponent { reason: format!("it cannot be linked: {error:#}") };
+    let pre = engine.linked((tool.digest(), shape), |shape| {
         let linker = engine.linker(shape, || linker(engine, shape));
         let linker = linker.map_err(|error| Failure::Host { reason: format!("{error:#}") })?;
-        let pre = linker.instantiate_pre(&tool.component);
-        let pre = pre.and_then(ToolPre::new);
-        pre.map_err(|error| Failure::BadComponent { reason: format!("it cannot be linked: {error:#}") })
-    })
+        let Needs { absent, settings, .. } = tool.needs();
+        if absent.is_empty() && settings.is_empty() {
+            return linker.instantiate_pre(&tool.component).map_err(unusable);
+        }
+        let mut linker = Linker::clone(&linker);
+        settings::link(&mut linker, settings).map_err(unusable)?;
+        // All that it imports and may have is there by now.
+        linker.define_unknown_imports_as_traps(&tool.component).map_err(unusable)?;
+        linker.instantiate_pre(&tool.component).map_err(unusable)
+    })?;
+    match entry {
+        Entry::Tool => ToolPre::new(pre).map(Code::Tool).map_err(unusable),
+        entry => Ok(Code::Function(Box::new(Function::find(pre, entry)?))),
+    }
+}
+
+/// Whether a component that was not written for Palisade imports an interface of a capability: it is there, whatever
+/// is granted, with nothing behind it that is not.
+fn hollow(tool: &Compiled, capability: Capability) -> bool {
+    let needs = tool.needs();
+    needs.is_foreign
+        && needs.imports.iter().any(|import| import.can_be_hollow() && import.capabilities.contains(&capability))
 }
 
 impl LinkedTool {

@@ -15,8 +15,8 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use crate::{Network, Storage};
 
-/// The folder an agent works in, and the network around it. It is opened once; what happens to its name
-/// afterwards does not matter. Cheap to clone.
+/// The folder an agent works in, and what is around it: the network, and where tools keep things. It is opened
+/// once; what happens to its name afterwards does not matter. Cheap to clone.
 #[derive(Clone)]
 pub struct Workspace {
     root: Option<Arc<Dir>>,
@@ -91,6 +91,16 @@ impl Workspace {
         Self { network: Some(network), ..self }
     }
 
+    /// The same with a place where tools keep what they are granted to keep. Without, nothing is kept.
+    #[must_use]
+    pub fn with_storage(self, storage: Arc<dyn Storage>) -> Self {
+        Self { storage: Some(storage), ..self }
+    }
+
+    pub(crate) fn storage(&self) -> Option<Arc<dyn Storage>> {
+        self.storage.clone()
+    }
+
     pub(crate) fn network(&self) -> Option<Network> {
         self.network.clone()
     }
@@ -108,16 +118,6 @@ impl Workspace {
     pub fn with_package(mut self, plugin: &str, folder: File) -> Self {
         Arc::make_mut(&mut self.packages).insert(plugin.to_owned(), Arc::new(folder));
         self
-    }
-
-    /// The same with a place where tools keep what they are granted to keep. Without, nothing is kept.
-    #[must_use]
-    pub fn with_storage(self, storage: Arc<dyn Storage>) -> Self {
-        Self { storage: Some(storage), ..self }
-    }
-
-    pub(crate) fn storage(&self) -> Option<Arc<dyn Storage>> {
-        self.storage.clone()
     }
 
     pub(crate) fn packages(&self) -> &Arc<Packages> {

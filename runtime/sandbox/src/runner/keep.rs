@@ -321,11 +321,12 @@ impl Shared {
             let grants = &tool.grants;
             let described = Told {
                 digest,
+                entry: tool.entry.clone(),
                 limits: tool.limits,
                 files: written(&grants.files)?,
                 storage: tool.storage.as_ref().map(|space| space.grant.bytes).filter(|_| grants.storage.is_some()),
                 process: !grants.commands.is_empty(),
-                http: !grants.http.is_empty(),
+                http: tool.web.is_some(),
                 package: tool.package.clone(),
             };
             self.say(&Order::Add { scope, name: name.clone(), tool: described }).map_err(lost)?;

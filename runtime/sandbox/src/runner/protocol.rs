@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::Deserializ
 use wasmtime_wasi_http::RequestOptions;
 
 use crate::{
-    Failure, Limits, Report, Settings, StorageError,
+    Entry, Failure, Limits, Report, Settings, StorageError,
     bindings::process::{Command, Error, Outcome},
     component::Digest,
 };
@@ -91,6 +91,8 @@ pub(super) enum Order {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Told {
     pub(super) digest: Digest,
+    /// Where in the component it begins.
+    pub(super) entry: Entry,
     pub(super) limits: Limits,
     /// Written as JSON, its own form.
     pub(super) files: String,

@@ -184,7 +184,7 @@ impl Process {
     }
 
     fn link(&mut self, scope: u64, told: Told) -> Result<LinkedTool, Failure> {
-        let Told { digest, limits, files, storage, process, http, package } = told;
+        let Told { digest, entry, limits, files, storage, process, http, package } = told;
         let compiled = self.compiled(digest)?;
         let scope = self.scopes.get(&scope).ok_or_else(unknown_scope)?;
         let preopens = scope.preopens.as_ref().map_err(Clone::clone)?;
@@ -193,6 +193,7 @@ impl Process {
         LinkedTool::mirrored(Mirrored {
             engine: &self.engine,
             compiled,
+            entry,
             preopens,
             files,
             storage,

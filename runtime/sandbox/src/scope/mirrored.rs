@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use palisade_grants::{FilesGrant, Grants, StorageGrant};
+use palisade_grants::{Capability, FilesGrant, Grants, StorageGrant};
 
-use super::{LinkedTool, Shape, link, number, preopens_for};
+use super::{LinkedTool, Shape, hollow, link, number, preopens_for};
 use crate::{
-    Compiled, Engine, Failure, Limits, Storage,
+    Compiled, Engine, Entry, Failure, Limits, Storage,
     capabilities::{commands::Commands, http::Web, preopens::Preopens, shell::Session, storage::StorageSpace},
     runner::Remote,
 };
@@ -15,6 +15,7 @@ use crate::{
 pub(crate) struct Mirrored<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) compiled: Compiled,
+    pub(crate) entry: Entry,
     /// What the scope's folders were opened as.
     pub(crate) preopens: &'a Preopens,
     pub(crate) files: FilesGrant,
@@ -29,16 +30,17 @@ pub(crate) struct Mirrored<'a> {
 impl LinkedTool {
     /// The tool in the process that guests run in: folders of its own, and a host to ask for the rest.
     pub(crate) fn mirrored(told: Mirrored<'_>) -> Result<Self, Failure> {
-        let Mirrored { engine, compiled, preopens, files, storage, process, http, package, limits } = told;
+        let Mirrored { engine, compiled, entry, preopens, files, storage, process, http, package, limits } = told;
         let shape = Shape {
-            files: package.is_some() || !files.is_empty(),
+            files: package.is_some() || !files.is_empty() || hollow(&compiled, Capability::FsRead),
             storage: storage.is_some(),
             process,
             http,
             toolbox: compiled.needs().toolbox.clone(),
         };
         Ok(Self {
-            pre: link(engine, &compiled, shape)?,
+            code: link(engine, &compiled, &entry, shape)?,
+            entry,
             limits,
             engine: engine.clone(),
             number: number(),
