@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs::File, sync::Arc};
 
 use cap_std::fs::Dir;
 use palisade_grants::{Capability, Denial, Grants, HttpGrant, NamesGrant, StorageGrant};
-use palisade_sandbox::{Compiled, Failure, LinkRefusal, Report};
+use palisade_sandbox::{Compiled, Entry, Failure, Import, LinkRefusal, Needs, Offer, Report};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -190,6 +190,35 @@ impl PluginComponent {
         }
     }
 
+    /// Of what its component offers, the tool that is meant: by the manifest's `function`, or the only one, or the one
+    /// of that name.
+    pub(crate) fn choose(&self, tool: &str, offers: Vec<Offer>) -> Result<Offer, Failure> {
+        let names: Vec<String> = offers.iter().map(|offer| offer.entry.to_string()).collect();
+        let is_only = offers.len() == 1;
+        let plain = |name: &str| name.to_ascii_lowercase().replace('_', "-");
+        let is_meant = |offer: &Offer| match (self.function(), &offer.entry) {
+            (Some(function), Entry::Function { interface, name }) => match function.rsplit_once('#') {
+                None => function == name,
+                Some((wanted, function)) => {
+                    let is_it = |interface: &String| {
+                        interface == wanted || interface.split('@').next().is_some_and(|bare| bare == wanted)
+                    };
+                    function == name && interface.as_ref().is_some_and(is_it)
+                }
+            },
+            (Some(_), Entry::Tool) => false,
+            (None, _) => is_only || plain(&offer.description.name) == plain(tool),
+        };
+        let mut meant: Vec<Offer> = offers.into_iter().filter(is_meant).collect();
+        match (meant.pop(), meant.is_empty()) {
+            (Some(offer), true) => Ok(offer),
+            _ => {
+                let reason = format!("say with `function` in the manifest which one it is: {}", names.join(", "));
+                Err(Failure::BadComponent { reason })
+            }
+        }
+    }
+
     /// The plugin's folder, for its tools to look at.
     pub(crate) fn package(&self) -> Option<File> {
         self.folder.try_clone().ok().map(Dir::into_std_file)
@@ -198,15 +227,19 @@ impl PluginComponent {
     /// Refuses a component that imports what its manifest does not declare, or its plugin was not granted.
     pub(crate) fn check(&self, compiled: &Compiled, grants: &Grants) -> Result<(), LinkRefusal> {
         let refused = |reason: String| LinkRefusal::Unusable(Failure::BadComponent { reason });
+        let needs = compiled.needs();
+        // Compilers of other languages import some interfaces unasked; with nothing behind them they are nothing.
+        let is_hollow = |import: &Import| needs.is_foreign && import.can_be_hollow();
         if let Some(declared) = &self.declared {
-            let checked = compiled.needs().check_declared(declared);
+            let imports = needs.imports.iter().filter(|import| !is_hollow(import)).cloned().collect();
+            let checked = Needs { imports, ..Needs::default() }.check_declared(declared);
             checked.map_err(|error| refused(format!("its manifest says less than is true: {error}")))?;
         }
         let mut held = grants.capabilities();
         // Without the agent's files there is its own package to read.
         held.insert(Capability::FsRead);
         held.extend(self.granted.holds(Capability::Tools).then_some(Capability::Tools));
-        let ungranted = compiled.needs().imports.iter().find(|import| !import.is_met_by(&held));
+        let ungranted = needs.imports.iter().find(|import| !import.is_met_by(&held) && !is_hollow(import));
         let Some((import, capability)) = ungranted.and_then(|import| Some((import, *import.capabilities.first()?)))
         else {
             return Ok(());

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use palisade_agent::{FailureKind, Progress, Tool, ToolResult, ToolSpec};
 use palisade_grants::{Capability, Grants};
 use palisade_sandbox::{
-    Bounds, Call, Compiled, Compiler, Description, Engine, Failure, Gate, LinkRefusal, Report, Scope,
+    Bounds, Call, Compiled, Compiler, Description, Engine, Entry, Failure, Gate, LinkRefusal, Report, Scope,
 };
 use tokio::sync::oneshot;
 
@@ -79,7 +79,8 @@ impl Linking {
             let (description, schema) = (description.to_owned(), told::schema(schema)?);
             return Ok(Said { description, schema, read_only: false, idempotent: false });
         }
-        let described = self.compiler()?.describe(&self.engine, &component.read()?)?;
+        let offers = self.compiler()?.offers(&self.engine, &component.read()?)?;
+        let described = component.choose(tool, offers)?.description;
         Ok(Said {
             description: component.description().map_or_else(|| told::text(&described.description), str::to_owned),
             schema: told::schema(component.schema().unwrap_or(&described.input_schema))?,
@@ -146,9 +147,22 @@ impl Linking {
             grants: Some(one.grants.clone()),
             gate: Some(Arc::clone(&one.gate)),
             plugin: Some(one.component.plugin().to_owned()),
+            entry: self.entry(one, &compiled).map_err(LinkRefusal::Unusable)?,
             ..Bounds::default()
         };
         self.scope.add_within(&compiled, &description, one.component.plugin(), bounds)
+    }
+
+    /// Where in its component a tool begins. Of one that was not written for this program no code runs to find it.
+    fn entry(&self, one: &Linkable, compiled: &Compiled) -> Result<Entry, Failure> {
+        match (compiled.is_tool(), one.component.function()) {
+            (true, None) => Ok(Entry::Tool),
+            (true, Some(_)) => {
+                let reason = "its component is one tool; leave `function` out of the manifest".to_owned();
+                Err(Failure::BadComponent { reason })
+            }
+            (false, _) => Ok(one.component.choose(&one.name, compiled.offers(&self.engine)?)?.entry),
+        }
     }
 
     fn compiled(&self, one: &Linkable) -> Result<Compiled, Failure> {
