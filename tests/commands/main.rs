@@ -18,6 +18,7 @@ mod home;
 mod model;
 mod offline;
 mod outside;
+mod plugin_tools;
 mod plugins;
 mod prove;
 mod read_only;

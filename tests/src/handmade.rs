@@ -17,6 +17,8 @@ pub struct Handmade {
     pub inside: String,
     /// What runs before memory is handed out to the host.
     pub realloc: String,
+    /// What runs when the tool is asked what it is; it gives the address of its description.
+    pub describe: String,
     /// What runs when the tool is called, before it answers `ok`.
     pub call: String,
     /// What runs after the host has read the answer.
@@ -36,6 +38,7 @@ impl Default for Handmade {
             memory: "1".to_owned(),
             inside: none(),
             realloc: none(),
+            describe: "unreachable".to_owned(),
             call: none(),
             post: none(),
         }
@@ -43,6 +46,26 @@ impl Default for Handmade {
 }
 
 impl Handmade {
+    /// The same, saying this of itself; `before` runs before it does.
+    #[must_use]
+    pub fn saying(self, name: &str, description: &str, schema: &str, before: &str) -> Self {
+        let (record, text) = (2048, 4096);
+        let all = format!("{name}{description}{schema}");
+        let pages = (text + all.len()) / 65_536 + 1;
+        let data: String = all.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+        let mut describe = before.to_owned();
+        let mut at = text;
+        for (field, part) in [name, description, schema].into_iter().enumerate() {
+            for (offset, value) in [(0, at), (4, part.len())] {
+                describe += &format!("(i32.store (i32.const {}) (i32.const {value}))", record + 8 * field + offset);
+            }
+            at += part.len();
+        }
+        describe += &format!("(i32.const {record})");
+        let inside = format!("{} (data (i32.const {text}) \"{data}\")", self.inside);
+        Self { memory: pages.to_string(), inside, describe, ..self }
+    }
+
     /// The component.
     pub fn wasm(&self) -> Result<Vec<u8>, wat::Error> {
         wat::parse_str(self.text())
@@ -57,7 +80,7 @@ impl Handmade {
     }
 
     fn text(&self) -> String {
-        let Self { around, with, imports, memory, inside, realloc, call, post } = self;
+        let Self { around, with, imports, memory, inside, realloc, describe, call, post } = self;
         format!(
             r#"(component
   {around}
@@ -70,7 +93,7 @@ impl Handmade {
       {realloc}
       (global.set $free (i32.add (global.get $free) (i32.and (i32.add (local.get 3) (i32.const 15)) (i32.const -16))))
       (i32.sub (global.get $free) (i32.and (i32.add (local.get 3) (i32.const 15)) (i32.const -16))))
-    (func (export "describe") (result i32) unreachable)
+    (func (export "describe") (result i32) {describe})
     (func (export "call") (param i32 i32) (result i32)
       {call}
       (i32.store (i32.const 16) (i32.const 0))

@@ -28,6 +28,7 @@ mod net;
 mod net_addresses;
 mod net_answers;
 mod net_verdicts;
+mod plugins;
 mod protected;
 mod quotas;
 mod requirements;

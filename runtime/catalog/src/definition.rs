@@ -49,6 +49,7 @@ pub use notice::{Notice, Rejected, Severity};
 pub use plugin_agent::parse_plugin_agent;
 pub use skill::{ParsedSkill, Skill, is_skill_name, parse_skill};
 pub use suggest::nearest;
+pub(crate) use text::visible_lines;
 pub use units::{read_size, read_time, write_size, write_time};
 pub use write::{to_markdown, to_yaml};
 

@@ -6,15 +6,24 @@
 mod cut;
 mod handing;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use palisade_agent::{Agent, Budget, CallLimits, Ceiling, Exposure, Layer, PermissionMode};
 use palisade_grants::{
-    Access, Candidate, Capability, DELEGATION, Excluded, Grants, NamesGrant, Resolution, Surroundings, ToolSource,
+    Access, Candidate, Capability, DELEGATION, Excluded, Grants, NamesGrant, Reach, Resolution, StorageGrant,
+    Surroundings, ToolSource,
 };
 use palisade_sandbox::{Limits, Programs};
 
-use crate::{BuiltIn, Registry, plugin_tools::NativeCommand, shell_commands::SHELL, skills::TOOL};
+use crate::{
+    BuiltIn, Registry,
+    plugin_tools::{NativeCommand, PluginComponent},
+    shell_commands::SHELL,
+    skills::TOOL,
+};
 
 /// What an agent may do.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,12 +65,14 @@ pub struct EffectiveTool {
     /// The tool.
     pub candidate: Candidate,
     /// What it may touch: its agent's grants, no wider than it declares and than the rules about
-    /// its arguments let it reach.
+    /// its arguments let it reach; for a tool of a plugin, no wider than the plugin was granted.
     pub grants: Grants,
     /// Why it cannot be called, although it is in scope.
     pub unavailable: Option<String>,
     /// The native program that it is.
     pub command: Option<NativeCommand>,
+    /// The component of a plugin that it is.
+    pub component: Option<Arc<PluginComponent>>,
 }
 
 /// A tool that is there to be had.
@@ -73,11 +84,13 @@ pub struct Available {
     pub unavailable: Option<String>,
     /// The native program that it is.
     pub command: Option<NativeCommand>,
+    /// The component of a plugin that it is.
+    pub component: Option<Arc<PluginComponent>>,
 }
 
 impl Available {
     pub(crate) fn new(candidate: Candidate) -> Self {
-        Self { candidate, unavailable: None, command: None }
+        Self { candidate, unavailable: None, command: None, component: None }
     }
 }
 
@@ -123,18 +136,28 @@ fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: 
     };
     let Resolution { tools, mut excluded } = agent.scope.resolve(&candidates, &around);
     let mut warnings = Vec::new();
-    let own = grants(agent, &tools, &registry.ceiling_for(agent));
+    let components: BTreeMap<&str, &Arc<PluginComponent>> = available
+        .iter()
+        .filter_map(|tool| Some((tool.candidate.canonical(), tool.component.as_ref()?)))
+        .filter(|(name, _)| tools.iter().any(|tool| tool.canonical() == *name))
+        .collect();
+    let own = Held::of(agent, &tools, &components, &registry.ceiling_for(agent));
     let own_limits = limits(&agent.limits, &mut warnings);
-    let (grants, limits) = match under {
+    let (held, limits) = match under {
         None => (own.clone(), own_limits),
         Some(under) => (own.narrow(&under.ceiling.grants), handing::lower(own_limits, &under.ceiling.limits)),
     };
-    let mut cut = under.map(|under| cut::cut((&own, &grants), (&own_limits, &limits), under)).unwrap_or_default();
+    let missing = |tool: &Candidate, held: &Held| match components.get(tool.canonical()) {
+        Some(component) => component.missing(&component.narrow(&held.all)),
+        None => missing(tool, &held.own),
+    };
+    let (own, grants) = (own, held.all.clone());
+    let mut cut = under.map(|under| cut::cut((&own.all, &grants), (&own_limits, &limits), under)).unwrap_or_default();
 
     let only = under.and_then(|under| under.ceiling.tools.clone());
     let mut kept = Vec::with_capacity(tools.len());
     for candidate in tools {
-        match (missing(candidate, &grants), under) {
+        match (missing(candidate, &held), under) {
             (_, Some(under)) if only.as_ref().is_some_and(|only| !only.contains(candidate.canonical())) => {
                 let reason = format!(
                     "`{}`, which asks, does not have it, and no agent may have more tools than the one that asks it",
@@ -149,21 +172,29 @@ fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: 
                 cut.push(format!("the tool `{}` is not there: {reason}", candidate.name()));
                 excluded.push(Excluded { name: candidate.name().to_owned(), reason, rule: None });
             }
-            (Some(capability), _) => excluded.push(Excluded {
-                name: candidate.name().to_owned(),
-                reason: not_granted(capability),
-                rule: None,
-            }),
+            (Some(capability), _) => {
+                let component = components.get(candidate.canonical()).filter(|own| !own.was_granted(capability));
+                let reason =
+                    component.map_or_else(|| not_granted(capability), |component| component.not_granted(capability));
+                excluded.push(Excluded { name: candidate.name().to_owned(), reason, rule: None });
+            }
         }
     }
-    warnings.splice(0..0, self::warnings(agent, &candidates, &kept, &own));
+    warnings.splice(0..0, self::warnings(agent, &candidates, &kept, &own.all));
     let tool = |candidate: Candidate| {
         let found = available.iter().find(|tool| tool.candidate == candidate);
         let command = found.and_then(|tool| tool.command.clone());
-        let grants = agent.scope.narrow_for(candidate.canonical(), &grants).narrow(&Grants::asking(&needs(&candidate)));
+        let component = found.and_then(|tool| tool.component.clone());
+        let grants = match &component {
+            Some(component) => component.narrow(&agent.scope.narrow_for(candidate.canonical(), &held.all)),
+            None => {
+                let narrowed = agent.scope.narrow_for(candidate.canonical(), &held.own);
+                narrowed.narrow(&Grants::asking(&needs(&candidate)))
+            }
+        };
         let refused = command.as_ref().and_then(|command| command.refused_by(&grants.commands));
         let unavailable = found.and_then(|tool| tool.unavailable.clone()).or(refused);
-        EffectiveTool { candidate, grants, unavailable, command }
+        EffectiveTool { candidate, grants, unavailable, command, component }
     };
     Effective {
         tools: kept.into_iter().map(tool).collect(),
@@ -179,10 +210,53 @@ fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: 
     }
 }
 
+/// What an agent has.
+#[derive(Clone, Debug)]
+struct Held {
+    /// For itself and for the tools of this program.
+    own: Grants,
+    /// The same with what the operator granted to plugins whose tools it has. Only those tools get that: to install
+    /// a plugin gives no other tool a host.
+    all: Grants,
+}
+
+impl Held {
+    fn of(
+        agent: &Agent,
+        tools: &[&Candidate],
+        components: &BTreeMap<&str, &Arc<PluginComponent>>,
+        ceiling: &Grants,
+    ) -> Self {
+        let own = grants(agent, tools, components, ceiling);
+        // Who says what it is granted has said it.
+        if agent.grants.is_some() {
+            return Self { all: own.clone(), own };
+        }
+        let mut all = own.clone();
+        for component in components.values() {
+            let Grants { http, secrets, storage, .. } = agent.scope.restrict(&component.brings().narrow(ceiling));
+            all.http = Reach::new(all.http.iter().chain(http.iter()).cloned());
+            all.secrets = Reach::new(all.secrets.iter().chain(secrets.iter()).cloned());
+            let most = |grant: Option<StorageGrant>| grant.map(|grant| grant.bytes);
+            all.storage = most(all.storage).max(most(storage)).map(|bytes| StorageGrant { bytes });
+        }
+        Self { own, all }
+    }
+
+    fn narrow(&self, ceiling: &Grants) -> Self {
+        Self { own: self.own.narrow(ceiling), all: self.all.narrow(ceiling) }
+    }
+}
+
 /// What the definition says, or what its tools need; no more than the ceiling, the mode and the
 /// rules about paths and hosts leave.
-fn grants(agent: &Agent, tools: &[&Candidate], ceiling: &Grants) -> Grants {
-    let own = agent.grants.clone().unwrap_or_else(|| derived(agent, tools));
+fn grants(
+    agent: &Agent,
+    tools: &[&Candidate],
+    components: &BTreeMap<&str, &Arc<PluginComponent>>,
+    ceiling: &Grants,
+) -> Grants {
+    let own = agent.grants.clone().unwrap_or_else(|| derived(agent, tools, components));
     let own = match agent.permission_mode {
         Some(PermissionMode::Plan) => Grants { files: own.files.read_only(), ..own },
         _ => own,
@@ -199,8 +273,14 @@ fn names_only_public_addresses(agent: &Agent) -> bool {
 /// The grants of a definition that names none: the workspace, read-only unless one of its tools
 /// writes (a shell does, unless the definition denies what else would); the hosts that its rules name; other agents if a
 /// tool asks them; native programs, as far as they are allowed, if a tool runs them; nothing else, because nothing else was
-/// asked for. It does not say what the agent itself may not be.
-fn derived(agent: &Agent, tools: &[&Candidate]) -> Grants {
+/// asked for. A tool of a plugin needs what its plugin was granted, and nothing more. It does not say what the agent
+/// itself may not be.
+fn derived(agent: &Agent, tools: &[&Candidate], components: &BTreeMap<&str, &Arc<PluginComponent>>) -> Grants {
+    let needs = |tool: &Candidate| {
+        let component = components.get(tool.canonical());
+        let is_granted = |capability: &Capability| component.is_none_or(|own| own.was_granted(*capability));
+        needs(tool).into_iter().filter(is_granted).collect::<BTreeSet<Capability>>()
+    };
     let is_held_back = |tool: &Candidate| RUNNING.contains(&tool.canonical()) && denies_writing(agent);
     let writes = tools.iter().any(|tool| needs(tool).contains(&Capability::FsWrite) && !is_held_back(tool));
     let access = if writes { Access::ReadWrite } else { Access::Read };

@@ -1,17 +1,17 @@
 //! From what an agent may do to an agent that can act: a scope, and a toolbox whose every tool is
 //! linked in it.
 
-use std::{fmt, sync::Arc, thread};
+use std::{collections::BTreeMap, fmt, sync::Arc, thread};
 
 use palisade_agent::{DuplicateTool, Tool, Toolbox};
 use palisade_grants::{Call, Capability, DELEGATION, Decision, Denial, ToolSource};
 use palisade_sandbox::{
-    Bounds, Compiled, Compiler, Engine, Failure, Gate, LinkRefusal, Scope, Workspace, WorkspaceError,
+    Bounds, Compiled, Compiler, Engine, Failure, Gate, LinkRefusal, Report, Scope, Workspace, WorkspaceError,
 };
 
 use crate::{
-    BuiltIn, Effective, EffectiveTool,
-    plugin_tools::NativeTool,
+    BuiltIn, Effective, EffectiveTool, PluginComponent,
+    plugin_tools::{ComponentTool, Linkable, Linking, NativeTool},
     shell_commands::{SHELL, shell_commands},
     skills::TOOL,
     tool::SandboxedTool,
@@ -25,6 +25,19 @@ pub struct Equipped {
     pub scope: Arc<Scope>,
     /// Tools in its scope that cannot be called, with the reason.
     pub left_out: Vec<LeftOut>,
+    pub(crate) linking: Arc<Linking>,
+}
+
+impl Equipped {
+    /// Links a tool of a plugin now, which its first call would do otherwise, so that it can be called in the scope.
+    pub fn link(&self, tool: &str) -> Result<(), LinkRefusal> {
+        self.linking.link(tool)
+    }
+
+    /// What came of a call of a tool of a plugin: what was refused says what it has to do with the plugin.
+    pub fn explained(&self, tool: &str, report: Report) -> Report {
+        self.linking.explained(tool, report)
+    }
 }
 
 /// A tool in an agent's scope that is not there.
@@ -69,12 +82,13 @@ pub enum EquipError {
 /// carries out itself, it gets those in its scope.
 pub fn equip(
     engine: &Engine,
-    compiler: Option<&Compiler>,
+    compiler: Option<&Arc<Compiler>>,
     workspace: &Workspace,
     effective: &Effective,
     host: &[Arc<dyn Tool>],
 ) -> Result<Equipped, EquipError> {
-    let scope = Scope::open(engine, workspace, effective.grants.clone(), effective.limits, None)?;
+    let workspace = with_packages(workspace, effective);
+    let scope = Scope::open(engine, &workspace, effective.grants.clone(), effective.limits, None)?;
     let scope = Arc::new(match &effective.programs {
         Some(programs) => scope.with_programs(Arc::clone(programs)),
         None => scope,
@@ -83,7 +97,21 @@ pub fn equip(
     let mut left_out = Vec::new();
     let mut built_in: Vec<(&EffectiveTool, &'static BuiltIn)> = Vec::new();
     let mut own: Vec<Arc<dyn Tool>> = Vec::new();
+    let linking = Arc::new(Linking::new(engine, compiler, &scope, linkable(effective)));
     for tool in &effective.tools {
+        if let (None, Some(component)) = (&tool.unavailable, &tool.component) {
+            match linking.said(tool.candidate.name()) {
+                Ok(said) if effective.is_shown(tool) => {
+                    own.push(Arc::new(ComponentTool::new(tool, component, said, &linking)));
+                }
+                Ok(_) => {}
+                Err(failure) => {
+                    let reason = Missing::Refused(LinkRefusal::Unusable(failure));
+                    left_out.push(LeftOut { tool: tool.candidate.name().to_owned(), reason });
+                }
+            }
+            continue;
+        }
         if let (None, Some(command)) = (&tool.unavailable, &tool.command) {
             if !effective.is_shown(tool) {
                 continue;
@@ -103,8 +131,17 @@ pub fn equip(
             }
         }
     }
+    // A shell finds its commands linked.
+    for (tool, _) in effective.commands().filter(|(tool, _)| tool.component.is_some()) {
+        let name = tool.candidate.name();
+        if let Err(reason) = linking.link(name)
+            && !left_out.iter().any(|other| other.tool == name)
+        {
+            left_out.push(LeftOut { tool: name.to_owned(), reason: Missing::Refused(reason) });
+        }
+    }
     let components: Vec<&'static BuiltIn> = built_in.iter().map(|(_, component)| *component).collect();
-    for ((tool, component), loaded) in built_in.iter().zip(load(&components, engine, compiler)) {
+    for ((tool, component), loaded) in built_in.iter().zip(load(&components, engine, compiler.map(AsRef::as_ref))) {
         let description = component.description();
         let loaded = loaded.map_err(LinkRefusal::Unusable);
         let mut bounds = Bounds {
@@ -123,7 +160,28 @@ pub fn equip(
     }
     tools.append(&mut own);
     let toolbox = Toolbox::new(tools)?.ruled_by(effective.agent.scope.clone());
-    Ok(Equipped { toolbox, scope, left_out })
+    Ok(Equipped { toolbox, scope, left_out, linking })
+}
+
+/// The components of plugins that can be called.
+fn linkable(effective: &Effective) -> Vec<Linkable> {
+    let tools = effective.tools.iter().filter(|tool| tool.unavailable.is_none());
+    let one = |tool: &EffectiveTool| {
+        let gate = gate(tool.candidate.name().to_owned(), effective);
+        Some(Linkable::new(tool, tool.component.as_ref()?, gate))
+    };
+    tools.filter_map(one).collect()
+}
+
+/// The same with the folders of the plugins whose components the agent has.
+fn with_packages(workspace: &Workspace, effective: &Effective) -> Workspace {
+    let tools = effective.tools.iter().filter(|tool| tool.unavailable.is_none());
+    let packages: BTreeMap<&str, &PluginComponent> =
+        tools.filter_map(|tool| tool.component.as_deref()).map(|component| (component.plugin(), component)).collect();
+    packages.into_iter().fold(workspace.clone(), |workspace, (plugin, component)| match component.package() {
+        Some(folder) => workspace.with_package(plugin, folder),
+        None => workspace,
+    })
 }
 
 /// Whether a tool in scope is this one of the host; a plugin's tool of the same name is not.

@@ -7,7 +7,7 @@ use palisade_sandbox::Limits;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{Effective, OwnSkill, OwnSkills, registry::Shadowed};
+use crate::{Effective, OwnSkill, OwnSkills, PluginComponent, registry::Shadowed};
 
 /// What an agent may do.
 #[derive(Clone, Debug, Serialize)]
@@ -146,9 +146,17 @@ fn tool(effective: &Effective, tool: &crate::EffectiveTool) -> Value {
         "capabilities": tool.candidate.capabilities(),
         "source": source,
     });
+    if let Some(component) = &tool.component {
+        value["grants"] = grants(&tool.grants);
+        let lacks = component.lacks();
+        if !lacks.is_empty() {
+            let reason = PluginComponent::remedy(&lacks);
+            value["not_granted"] = json!({ "words": lacks, "remedy": reason });
+        }
+    }
     if let Some(unavailable) = &tool.unavailable {
         value["unavailable"] = unavailable.as_str().into();
-    } else if effective.commands().any(|(command, ..)| command == tool) {
+    } else if effective.commands().any(|(command, _)| command == tool) {
         value["command"] = true.into();
     } else if !effective.is_shown(tool) {
         value["unavailable"] = "it would be a command of `bash`, which the agent or its skill lists leave out".into();

@@ -19,6 +19,7 @@ pub(crate) fn fingerprint(effective: &Effective, inherited: &dyn Provider) -> St
     for tool in &effective.tools {
         print.text("tool", Some(tool.candidate.name()));
         print.value("of", &tool.grants);
+        print.text("component", tool.component.as_ref().map(|component| component.identity()).as_deref());
     }
     print.value("ceiling", &effective.ceiling());
     print.value("rules", &effective.agent.scope);

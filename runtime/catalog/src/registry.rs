@@ -47,7 +47,8 @@ pub use layers::LoadError;
 pub use lock::{HeldLock, LockError, Locked, LockedPlugins, tool_pin};
 pub use places::{COMPAT_DIRS, Places};
 pub use plugins::{BadWord, Granted, Plugin, PluginTool};
-pub(crate) use read::read_below;
+pub(crate) use plugins::{read_large, stamp};
+pub(crate) use read::{Stamp, read_below};
 pub use register::RegisterError;
 pub use shared::SharedRegistry;
 pub use skills::{CheckedSkills, FoundSkill, SkillError, SkillFile, SkillPlaces, Skills, check_skills};
@@ -73,6 +74,8 @@ pub struct Registry {
     cache: FileCache,
     kept_back: kept_back::KeptBack,
     native: Native,
+    /// What plugins were granted in code; a refresh keeps it.
+    granted: BTreeMap<String, Granted>,
 }
 
 /// What the operator and the user allow of native programs: nothing unless somebody says so.
@@ -113,6 +116,7 @@ impl Registry {
             cache: FileCache::default(),
             kept_back: kept_back::KeptBack::default(),
             native: Native::default(),
+            granted: BTreeMap::new(),
         }
     }
 
@@ -171,6 +175,20 @@ impl Registry {
     /// Lets agents be programs outside of the sandbox: these and no others. Only the operator and the user say so.
     pub fn allow_outside(&mut self, names: NamesGrant) {
         self.native.outside = names;
+    }
+
+    /// Lets a plugin have this and nothing else, for whoever keeps such decisions elsewhere.
+    pub fn grant(&mut self, plugin: &str, granted: Granted) {
+        self.granted.insert(plugin.to_owned(), granted);
+        self.apply_granted();
+    }
+
+    fn apply_granted(&mut self) {
+        for plugin in &mut self.plugins {
+            if let Some(granted) = self.granted.get(&plugin.name) {
+                plugin.granted = granted.clone();
+            }
+        }
     }
 
     /// What native programs find, if any are allowed.

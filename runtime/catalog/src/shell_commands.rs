@@ -11,7 +11,7 @@ use palisade_agent::{Exposure, Skill};
 use palisade_grants::ToolSource;
 use palisade_sandbox::{CommandTool, ShellCommand};
 
-use crate::{Effective, EffectiveTool, OwnSkills, equip::gate, plugin_tools::NativeCommand, skills::listed};
+use crate::{Effective, EffectiveTool, OwnSkills, equip::gate, skills::listed};
 
 /// The tool whose commands they are.
 pub(crate) const SHELL: &str = "bash";
@@ -23,15 +23,29 @@ impl Effective {
     }
 
     /// The tools of plugins that are commands of the agent's shell, with the plugins' names.
-    pub(crate) fn commands(&self) -> impl Iterator<Item = (&EffectiveTool, &NativeCommand, &str)> {
+    pub(crate) fn commands(&self) -> impl Iterator<Item = (&EffectiveTool, &str)> {
         let wanted = self.agent.exposure != Exposure::Tools && has_shell(self);
         let tools = self.tools.iter().filter(move |tool| wanted && tool.unavailable.is_none());
-        tools.filter_map(|tool| match (&tool.candidate.source, &tool.command) {
-            (ToolSource::Plugin(plugin), Some(command)) => {
-                listed(&self.agent.skill_lists, plugin, None).ok().map(|()| (tool, command, plugin.as_str()))
+        tools.filter_map(|tool| match &tool.candidate.source {
+            ToolSource::Plugin(plugin) if tool.command.is_some() || tool.component.is_some() => {
+                listed(&self.agent.skill_lists, plugin, None).ok().map(|()| (tool, plugin.as_str()))
             }
             _ => None,
         })
+    }
+}
+
+impl EffectiveTool {
+    /// What its manifest says that it does.
+    fn description(&self) -> &str {
+        let native = self.command.as_ref().map(|command| command.description());
+        native.or_else(|| self.component.as_ref()?.description()).unwrap_or_default()
+    }
+
+    /// What its manifest says of its input.
+    fn schema(&self) -> &str {
+        let native = self.command.as_ref().map(|command| command.schema());
+        native.or_else(|| self.component.as_ref()?.schema()).unwrap_or("{}")
     }
 }
 
@@ -42,13 +56,16 @@ pub(crate) fn has_shell(effective: &Effective) -> bool {
 
 /// The commands, for the shell.
 pub(crate) fn shell_commands(effective: &Effective) -> Vec<ShellCommand> {
-    let one = |(tool, command, _): (&EffectiveTool, &NativeCommand, &str)| {
+    let one = |(tool, _): (&EffectiveTool, &str)| {
         let name = tool.candidate.name().to_owned();
-        let usage = arguments::Usage::new(&name, command.description(), command.schema());
+        let usage = arguments::Usage::new(&name, tool.description(), tool.schema());
         ShellCommand {
             gate: gate(name.clone(), effective),
             read: Arc::new(move |arguments, piped| usage.read(arguments, piped)),
-            tool: CommandTool::Program(command.call(Vec::new()), Box::new(tool.grants.clone())),
+            tool: match &tool.command {
+                Some(command) => CommandTool::Program(command.call(Vec::new()), Box::new(tool.grants.clone())),
+                None => CommandTool::Linked(name.clone()),
+            },
             name,
         }
     };
@@ -57,7 +74,7 @@ pub(crate) fn shell_commands(effective: &Effective) -> Vec<ShellCommand> {
 
 /// What an agent is told of them: each with the text that says how it is used, if its plugin brings one.
 pub(crate) fn told(effective: &Effective, skills: &OwnSkills) -> Vec<Skill> {
-    let one = |(tool, command, plugin): (&EffectiveTool, &NativeCommand, &str)| {
+    let one = |(tool, plugin): (&EffectiveTool, &str)| {
         let name = tool.candidate.name();
         let mut own = skills.known.iter().chain(&skills.readable);
         let text = own.find(|own| {
@@ -66,7 +83,7 @@ pub(crate) fn told(effective: &Effective, skills: &OwnSkills) -> Vec<Skill> {
         let path = text.map(|own| own.path.clone().unwrap_or_else(|| format!("{}/SKILL.md", own.name)));
         Skill {
             name: name.to_owned(),
-            description: command.description().to_owned(),
+            description: tool.description().to_owned(),
             path: path.unwrap_or_else(|| format!("{name} --help")),
             command: Some(name.to_owned()),
             text: String::new(),

@@ -3,13 +3,14 @@
 //! nothing that is decided meanwhile gives it more than it began with.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use palisade_agent::{Agent, Ceiling, Toolbox, Warrant};
+use palisade_grants::Grants;
 
-use crate::{Effective, SharedRegistry, Under, available, effective_under};
+use crate::{Effective, EffectiveTool, PluginComponent, SharedRegistry, Under, available, effective_under};
 
 /// Gives an agent tools for what it may do.
 type Equip = Box<dyn Fn(&Effective) -> Result<Toolbox, String> + Send + Sync>;
@@ -30,10 +31,18 @@ struct State {
     /// What the rights were last worked out from; nothing: they were not since it began.
     seen: Option<(u64, Option<Ceiling>)>,
     ceiling: Ceiling,
-    tools: BTreeSet<String>,
+    tools: BTreeMap<String, Kept>,
     /// Less than it began with.
     lowered: Option<Lowered>,
     revoked: Option<String>,
+}
+
+/// What a tool was when it was last linked.
+#[derive(Clone, Debug, PartialEq)]
+struct Kept {
+    grants: Grants,
+    /// A component of a plugin is another one when its file, or what its plugin was granted, has changed.
+    component: Option<Arc<PluginComponent>>,
 }
 
 struct Lowered {
@@ -50,7 +59,7 @@ impl Standing {
         above: Option<Arc<dyn Warrant>>,
     ) -> Arc<Self> {
         let state =
-            State { seen: None, ceiling: effective.ceiling(), tools: names(effective), lowered: None, revoked: None };
+            State { seen: None, ceiling: effective.ceiling(), tools: kept(effective), lowered: None, revoked: None };
         Arc::new(Self {
             registry: registry.clone(),
             agent: effective.agent.clone(),
@@ -86,8 +95,13 @@ impl Standing {
         let under = Under { ceiling: &most, asked_by: &self.asked_by };
         let mut effective = effective_under(&self.agent, &available(&registry), &registry, under);
         // Tools that have come since are for those who begin now.
-        effective.tools.retain(|tool| state.tools.contains(tool.candidate.name()));
-        let (ceiling, tools) = (effective.ceiling().narrow(&most), names(&effective));
+        effective.tools.retain(|tool| tool.unavailable.is_none() && state.tools.contains_key(tool.candidate.name()));
+        for tool in &mut effective.tools {
+            if let Some(kept) = state.tools.get(tool.candidate.name()) {
+                tool.grants = tool.grants.narrow(&kept.grants);
+            }
+        }
+        let (ceiling, tools) = (effective.ceiling().narrow(&most), kept(&effective));
         if ceiling != state.ceiling || tools != state.tools {
             state.lowered = Some(Lowered { effective, toolbox: None });
             (state.ceiling, state.tools) = (ceiling, tools);
@@ -115,6 +129,10 @@ impl Warrant for Standing {
     }
 }
 
-fn names(effective: &Effective) -> BTreeSet<String> {
-    effective.tools.iter().map(|tool| tool.candidate.name().to_owned()).collect()
+fn kept(effective: &Effective) -> BTreeMap<String, Kept> {
+    let one = |tool: &EffectiveTool| {
+        let kept = Kept { grants: tool.grants.clone(), component: tool.component.clone() };
+        (tool.candidate.name().to_owned(), kept)
+    };
+    effective.tools.iter().filter(|tool| tool.unavailable.is_none()).map(one).collect()
 }

@@ -1,27 +1,21 @@
 //! The one place where every crate meets: settings become an engine, a compiler, an agent that can
 //! act, and a model. Each is made when it is first needed, because start-up time matters.
 
-use std::{
-    mem,
-    path::Path,
-    sync::{Arc, OnceLock},
-};
+use std::{mem, path::Path, sync::Arc};
 
 use anyhow::{Context as _, bail};
 use palisade_agent::{Provider, Tool};
-use palisade_catalog::{Effective, Equipped, Missing};
+use palisade_catalog::{Effective, Equipped};
 use palisade_model::{Choice, Offline, Recording, Scripted, Secrets, Target};
-use palisade_sandbox::{ArtifactCache, Compiler, Engine, LinkRefusal, Network, Workspace};
+use palisade_sandbox::{ArtifactCache, Compiler, Engine, Network, Workspace};
 
 use crate::{choose, config::Config, outside::Place, render::Terminal, settings::Settings, web};
 
 /// What a command works with.
 pub(crate) struct Assembly {
     pub(crate) engine: Engine,
-    settings: Settings,
-    terminal: Terminal,
     network: Option<Network>,
-    compiler: OnceLock<Compiler>,
+    compiler: Arc<Compiler>,
 }
 
 impl Assembly {
@@ -38,8 +32,8 @@ impl Assembly {
             false => Engine::start(size),
         };
         let engine = engine.context("run `palisade doctor` to see what is missing")?;
-        let (settings, terminal) = (settings.clone(), terminal.clone());
-        Ok(Self { engine, settings, terminal, network: None, compiler: OnceLock::new() })
+        let compiler = Arc::new(compiler(settings, terminal));
+        Ok(Self { engine, network: None, compiler })
     }
 
     /// The same, where tools reach the hosts that they are granted.
@@ -49,12 +43,7 @@ impl Assembly {
 
     /// Compiles components that are not part of this program; without a cache, each time anew.
     pub(crate) fn compiler(&self) -> &Compiler {
-        self.compiler.get_or_init(|| {
-            let cache = cache(&self.settings).map_err(|error| {
-                self.terminal.warning(&format!("compiled tools are not kept: {error:#}"));
-            });
-            Compiler::new(self.settings.worker.clone(), cache.ok())
-        })
+        &self.compiler
     }
 
     /// Gives an agent its tools in a workspace, and of those that this program carries out itself the ones in
@@ -69,13 +58,17 @@ impl Assembly {
         if let Some(network) = &self.network {
             workspace = workspace.with_network(network.clone());
         }
-        let equipped = palisade_catalog::equip(&self.engine, None, &workspace, effective, host)?;
-        // Built for another processor: the embedded machine code does not load, a compiler helps.
-        if equipped.left_out.iter().any(|tool| matches!(tool.reason, Missing::Refused(LinkRefusal::Unusable(_)))) {
-            return Ok(palisade_catalog::equip(&self.engine, Some(self.compiler()), &workspace, effective, host)?);
-        }
-        Ok(equipped)
+        Ok(palisade_catalog::equip(&self.engine, Some(&self.compiler), &workspace, effective, host)?)
     }
+}
+
+/// Compiles components; its cache is opened when there is something to compile.
+fn compiler(settings: &Settings, terminal: &Terminal) -> Compiler {
+    let (own, terminal) = (settings.clone(), terminal.clone());
+    Compiler::opening(settings.worker.clone(), move || {
+        let cache = cache(&own).map_err(|error| terminal.warning(&format!("compiled tools are not kept: {error:#}")));
+        cache.ok()
+    })
 }
 
 /// Opens the cache of compiled components.

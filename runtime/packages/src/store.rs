@@ -217,6 +217,8 @@ fn read(dir: &Dir, path: &str) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// A handle to look names up by cannot be made durable, so that it is opened once more.
 fn sync(dir: &Dir) -> io::Result<()> {
-    dir.try_clone()?.into_std_file().sync_all()
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::fsync(rustix::fs::openat(dir, ".", flags, rustix::fs::Mode::empty())?)?)
 }

@@ -40,9 +40,39 @@ pub enum CacheError {
 }
 
 const SEAL: usize = 32;
-const SEAL_CONTEXT: &[u8] = b"palisade compiled component v1";
-/// Larger than any machine code we would load; a larger file is not read at all.
-const MAX_ENTRY: u64 = 256 << 20;
+
+/// What an entry holds. The seal says it, too, so that none is taken for the other.
+#[derive(Clone, Copy)]
+enum Kind {
+    Code,
+    /// What a tool said of itself.
+    Said,
+}
+
+impl Kind {
+    fn context(self) -> &'static [u8] {
+        match self {
+            Self::Code => b"palisade compiled component v1",
+            Self::Said => b"palisade described component v1",
+        }
+    }
+
+    /// What the name of an entry ends with.
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Code => "",
+            Self::Said => ".said",
+        }
+    }
+
+    /// Larger than anything we would keep; a larger file is not read at all.
+    fn most(self) -> u64 {
+        match self {
+            Self::Code => 256 << 20,
+            Self::Said => 4 << 20,
+        }
+    }
+}
 
 impl ArtifactCache {
     /// Opens (or makes) the cache directory and the key in the data directory. Both must belong to
@@ -55,32 +85,48 @@ impl ArtifactCache {
 
     /// Looks an entry up. Anything but a sound entry is as good as none.
     pub fn find(&self, engine: &Engine, digest: [u8; 32]) -> Option<Artifact> {
-        let mut options = OpenOptions::new();
-        // Opening a pipe waits for its writer unless told not to.
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.read(true).custom_flags(flags.bits().cast_signed());
-        let mut file = self.entries.open_with(name(engine, &digest), &options).ok()?;
-        let meta = file.metadata().ok()?;
-        if !meta.is_file() || meta.len() > MAX_ENTRY {
-            return None;
-        }
-        let mut entry = Vec::with_capacity(usize::try_from(meta.len()).ok()?);
-        std::io::Read::by_ref(&mut file).take(MAX_ENTRY).read_to_end(&mut entry).ok()?;
-        let (seal, code) = entry.split_at_checked(SEAL)?;
-        let expected = self.seal(engine, &digest, code);
-        // `blake3::Hash` compares in constant time.
-        if expected != blake3::Hash::from_slice(seal).ok()? {
-            return None;
-        }
-        Some(Artifact::trusted(digest, code.to_vec()))
+        self.read(Kind::Code, engine, &digest).map(|code| Artifact::trusted(digest, code))
     }
 
     /// Adds an entry, whole or not at all.
     pub fn add(&self, engine: &Engine, artifact: &Artifact) -> Result<(), CacheError> {
-        let name = name(engine, &artifact.digest());
+        self.keep(Kind::Code, engine, &artifact.digest(), artifact.code())
+    }
+
+    /// What a component said of itself, if it was kept.
+    pub(crate) fn find_said(&self, engine: &Engine, digest: &Digest) -> Option<Vec<u8>> {
+        self.read(Kind::Said, engine, digest)
+    }
+
+    /// Keeps what a component said of itself.
+    pub(crate) fn add_said(&self, engine: &Engine, digest: &Digest, said: &[u8]) -> Result<(), CacheError> {
+        self.keep(Kind::Said, engine, digest, said)
+    }
+
+    fn read(&self, kind: Kind, engine: &Engine, digest: &Digest) -> Option<Vec<u8>> {
+        let mut options = OpenOptions::new();
+        // Opening a pipe waits for its writer unless told not to.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.read(true).custom_flags(flags.bits().cast_signed());
+        let mut file = self.entries.open_with(name(kind, engine, digest), &options).ok()?;
+        let meta = file.metadata().ok()?;
+        if !meta.is_file() || meta.len() > kind.most() {
+            return None;
+        }
+        let mut entry = Vec::with_capacity(usize::try_from(meta.len()).ok()?);
+        std::io::Read::by_ref(&mut file).take(kind.most()).read_to_end(&mut entry).ok()?;
+        let (seal, kept) = entry.split_at_checked(SEAL)?;
+        let expected = self.seal(kind, engine, digest, kept);
+        // `blake3::Hash` compares in constant time.
+        (expected == blake3::Hash::from_slice(seal).ok()?).then(|| kept.to_vec())
+    }
+
+    fn keep(&self, kind: Kind, engine: &Engine, digest: &Digest, kept: &[u8]) -> Result<(), CacheError> {
+        let name = name(kind, engine, digest);
         let temporary = format!(".{name}.{}", blake3::Hash::from_bytes(random()?).to_hex());
+        let seal = self.seal(kind, engine, digest, kept);
         let written = self
-            .write(engine, artifact, &temporary)
+            .write(&temporary, seal.as_bytes(), kept)
             .and_then(|()| self.entries.rename(&temporary, &self.entries, &name));
         written.map_err(|error| {
             drop(self.entries.remove_file(&temporary));
@@ -88,25 +134,25 @@ impl ArtifactCache {
         })
     }
 
-    fn write(&self, engine: &Engine, artifact: &Artifact, name: &str) -> io::Result<()> {
+    fn write(&self, name: &str, seal: &[u8], kept: &[u8]) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let mut file = self.entries.open_with(name, &options)?;
-        file.write_all(self.seal(engine, &artifact.digest(), artifact.code()).as_bytes())?;
-        file.write_all(artifact.code())?;
+        file.write_all(seal)?;
+        file.write_all(kept)?;
         file.sync_all()
     }
 
-    fn seal(&self, engine: &Engine, digest: &Digest, code: &[u8]) -> blake3::Hash {
+    fn seal(&self, kind: Kind, engine: &Engine, digest: &Digest, kept: &[u8]) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher.update(SEAL_CONTEXT).update(&artifact::fingerprint(engine.wasm())).update(digest).update(code);
+        hasher.update(kind.context()).update(&artifact::fingerprint(engine.wasm())).update(digest).update(kept);
         hasher.finalize()
     }
 }
 
-fn name(engine: &Engine, digest: &Digest) -> String {
+fn name(kind: Kind, engine: &Engine, digest: &Digest) -> String {
     let fingerprint = blake3::Hash::from_bytes(artifact::fingerprint(engine.wasm())).to_hex();
-    format!("{}-{}", blake3::Hash::from_bytes(*digest).to_hex(), &fingerprint[..16])
+    format!("{}-{}{}", blake3::Hash::from_bytes(*digest).to_hex(), &fingerprint[..16], kind.ending())
 }
 
 #[expect(clippy::disallowed_methods, reason = "opens the directories the operator named, once")]

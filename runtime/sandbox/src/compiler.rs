@@ -4,23 +4,29 @@
 //! and CPU limit, under a deadline, after a size check. The result is sealed into the cache.
 
 use std::{
+    collections::HashMap,
     io::{self, Read as _, Write as _},
     path::PathBuf,
     process::{Child, Command, Stdio},
+    sync::{LazyLock, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::{Artifact, ArtifactCache, ArtifactError, Compiled, Engine, Failure, artifact};
+use crate::{Artifact, ArtifactCache, ArtifactError, Compiled, Engine, Failure, Offer, artifact, component::Digest};
 
 /// Makes components ready to run, compiling each only once.
 pub struct Compiler {
     worker: PathBuf,
-    cache: Option<ArtifactCache>,
+    cache: LazyLock<Option<ArtifactCache>, OpenCache>,
     limits: CompileLimits,
+    /// What components said of themselves, or why they said nothing, in the time of this process.
+    said: Mutex<HashMap<Digest, Result<Vec<Offer>, Failure>>>,
 }
+
+type OpenCache = Box<dyn FnOnce() -> Option<ArtifactCache> + Send>;
 
 /// What compiling one component may use up.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +70,12 @@ pub enum CompileError {
 impl Compiler {
     /// Compiles by running `worker compile-worker`; keeps what it made in the cache, if any.
     pub fn new(worker: PathBuf, cache: Option<ArtifactCache>) -> Self {
-        Self { worker, cache, limits: LIMITS }
+        Self::opening(worker, move || cache)
+    }
+
+    /// The same, with a cache that is opened when something is first looked for in it.
+    pub fn opening(worker: PathBuf, cache: impl FnOnce() -> Option<ArtifactCache> + Send + 'static) -> Self {
+        Self { worker, cache: LazyLock::new(Box::new(cache)), limits: LIMITS, said: Mutex::default() }
     }
 
     /// The same with a shorter deadline, for tests.
@@ -85,11 +96,37 @@ impl Compiler {
         }
         let artifact = Artifact::trusted(digest, self.compile(wasm).map_err(bad)?);
         let compiled = Compiled::load(engine, &artifact)?;
-        if let Some(cache) = &self.cache {
+        if let Some(cache) = &*self.cache {
             // A full disk costs time at the next start, not this call.
             drop(cache.add(engine, &artifact));
         }
         Ok(compiled.documented_by(wasm))
+    }
+
+    /// The tools that a component offers. It is asked once: what it said first is kept with its machine code, and a tool
+    /// that would say something else another time is what it said.
+    pub fn offers(&self, engine: &Engine, wasm: &[u8]) -> Result<Vec<Offer>, Failure> {
+        let digest = artifact::digest(wasm);
+        let cache = self.cache.as_ref();
+        let kept = cache.and_then(|cache| cache.find_said(engine, &digest));
+        if let Some(offers) = kept.and_then(|kept| serde_json::from_slice(&kept).ok()) {
+            return Ok(offers);
+        }
+        let said = || self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(said) = said().get(&digest).cloned() {
+            return said;
+        }
+        let offers = self.prepare(engine, wasm).and_then(|compiled| compiled.offers(engine));
+        if let (Ok(offers), Some(cache)) = (&offers, cache)
+            && let Ok(text) = serde_json::to_vec(offers)
+        {
+            drop(cache.add_said(engine, &digest, &text));
+        }
+        // That all sandboxes are busy says nothing of the component.
+        match offers {
+            Err(Failure::Busy { .. }) => offers,
+            offers => said().entry(digest).or_insert(offers).clone(),
+        }
     }
 
     fn check(&self, wasm: &[u8]) -> Result<(), CompileError> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use palisade_grants::Capability;
+use serde::{Deserialize, Serialize};
 use wasmtime::component::Component;
 
 use crate::{
@@ -23,7 +24,7 @@ pub struct Compiled {
 }
 
 /// What a tool says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     /// The name the model calls it by.
     pub name: String,

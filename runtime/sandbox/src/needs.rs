@@ -148,7 +148,7 @@ impl Import {
     }
 
     /// Whether it is nothing where nothing is granted.
-    pub(crate) fn can_be_hollow(&self) -> bool {
+    pub fn can_be_hollow(&self) -> bool {
         HOLLOW.iter().any(|prefix| self.name.starts_with(prefix))
     }
 

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// One tool that a component offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     /// What it is.
     pub description: Description,

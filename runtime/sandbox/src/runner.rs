@@ -58,7 +58,7 @@ pub fn raise_walls(workspace: &std::path::Path, writes: bool) -> Result<(), Stri
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let workspace = open(workspace, flags, Mode::empty()).map_err(|error| error.to_string())?;
     let settings = crate::Settings::ONE_AGENT;
-    walls::raise(&walls::Inside { workspace: Some(&workspace), writes, scratch: None, settings })
+    walls::raise(&walls::Inside { workspace: Some(&workspace), packages: &[], writes, scratch: None, settings })
 }
 
 /// Elsewhere there are no such walls, so there is no such process.

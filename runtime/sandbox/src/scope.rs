@@ -57,6 +57,8 @@ pub struct Scope {
     /// Where its guests run, if that is another process.
     apart: Option<Arc<Apart>>,
     tools: Tools,
+    /// Tools that are in scope and not linked yet.
+    expected: RwLock<BTreeSet<String>>,
 }
 
 /// Which interfaces a linker holds. Tools with the same shape share their linked code.
@@ -84,6 +86,8 @@ pub(crate) struct LinkedTool {
     /// Its machine code, and what it needs.
     pub(crate) compiled: Compiled,
     pub(crate) preopens: Preopens,
+    /// The plugin whose folder it sees.
+    pub(crate) package: Option<String>,
     pub(crate) grants: Grants,
     pub(crate) storage: Option<StorageSpace>,
     pub(crate) native: Option<Native>,
@@ -121,6 +125,8 @@ pub struct Bounds {
     pub programs: Option<Gate>,
     /// Other tools of the agent that are commands of this one, which is a shell.
     pub commands: Vec<ShellCommand>,
+    /// The plugin that it belongs to: its folder, if the workspace has it, is there for the tool to look at.
+    pub plugin: Option<String>,
     /// Where in its component it begins.
     pub entry: Entry,
 }
@@ -154,7 +160,8 @@ impl Scope {
         let apart = engine.runner().map(|_| Arc::new(Apart::new(workspace, &grants.files)));
         let (engine, network) = (engine.clone(), workspace.network());
         let storage = storage.or_else(|| workspace.storage());
-        Ok(Self { engine, grants, limits, preopens, storage, programs: None, network, apart, tools: Tools::default() })
+        let (programs, tools, expected) = (None, Tools::default(), RwLock::default());
+        Ok(Self { engine, grants, limits, preopens, storage, programs, network, apart, tools, expected })
     }
 
     /// The same with what an operator lets native programs have. Without it none is run, whatever is granted.
@@ -168,7 +175,8 @@ impl Scope {
         let preopens = Preopens::none();
         let (engine, grants) = (engine.clone(), Grants::default());
         let (storage, programs, network, apart) = (None, None, None, None);
-        Self { engine, grants, limits, preopens, storage, programs, network, apart, tools: Tools::default() }
+        let (tools, expected) = (Tools::default(), RwLock::default());
+        Self { engine, grants, limits, preopens, storage, programs, network, apart, tools, expected }
     }
 
     /// What the agent may do.
@@ -179,6 +187,12 @@ impl Scope {
     /// What each call may use up.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// Says that a tool is in scope, though it is linked later, or never: others may be linked to it now. Until it is
+    /// there, calls of it fail.
+    pub fn expect(&self, tool: &str) {
+        self.expected.write().unwrap_or_else(PoisonError::into_inner).insert(plain(tool));
     }
 
     /// Adds a tool: links it to what the agent's grants and the tool's declaration both hold. Tools
@@ -202,7 +216,8 @@ impl Scope {
         tool.needs().check_declared(&description.capabilities).map_err(|error| refused(error.to_string()))?;
         let asked = Grants::asking(&description.capabilities);
         let grants = bounds.grants.iter().fold(self.grants.narrow(&asked), |grants, bound| grants.narrow(bound));
-        let shape = self.shape(tool, description, &grants)?;
+        let package = bounds.plugin.as_deref().filter(|_| tool.needs().asks(Capability::FsRead));
+        let shape = self.shape(tool, description, &grants, package.is_some())?;
         let code = link(&self.engine, tool, &bounds.entry, shape).map_err(LinkRefusal::Unusable)?;
         let storage = self.storage.clone().zip(grants.storage).map(|(storage, grant)| StorageSpace {
             storage,
@@ -227,7 +242,8 @@ impl Scope {
             engine: self.engine.clone(),
             number: number(),
             compiled: tool.clone(),
-            preopens: preopens_for(tool, &self.preopens, &grants.files),
+            preopens: preopens_for(tool, &self.preopens, &grants.files, package),
+            package: package.map(str::to_owned),
             grants,
             storage,
             native,
@@ -321,6 +337,7 @@ impl Scope {
             number: number(),
             compiled: tool.clone(),
             preopens: self.preopens.clone(),
+            package: None,
             grants: Grants::default(),
             storage: None,
             native: None,
@@ -334,14 +351,22 @@ impl Scope {
     }
 
     /// Decides which interfaces a tool gets, and refuses it if that is not all it imports.
-    fn shape(&self, tool: &Compiled, description: &Description, grants: &Grants) -> Result<Shape, LinkRefusal> {
+    fn shape(
+        &self,
+        tool: &Compiled,
+        description: &Description,
+        grants: &Grants,
+        package: bool,
+    ) -> Result<Shape, LinkRefusal> {
         let mut held = grants.capabilities();
-        let in_scope = self.tools.read().unwrap_or_else(PoisonError::into_inner);
+        let expected = self.expected.read().unwrap_or_else(PoisonError::into_inner);
+        let in_scope = |name: &str| expected.contains(&plain(name)) || find(&self.tools, name).is_some();
+        held.extend(package.then_some(Capability::FsRead));
         if description.capabilities.contains(&Capability::Tools) {
             held.insert(Capability::Tools);
         }
         for import in &tool.needs().imports {
-            let missing_tool = import.toolbox().filter(|name| !in_scope.contains_key(*name));
+            let missing_tool = import.toolbox().filter(|name| !in_scope(name));
             let is_hollow = tool.needs().is_foreign && import.can_be_hollow();
             if (import.is_met_by(&held) || is_hollow) && missing_tool.is_none() {
                 continue;
@@ -350,7 +375,7 @@ impl Scope {
             return Err(LinkRefusal::NotGranted { import: import.name.clone(), denial });
         }
         Ok(Shape {
-            files: !grants.files.is_empty() || hollow(tool, Capability::FsRead),
+            files: package || !grants.files.is_empty() || hollow(tool, Capability::FsRead),
             storage: grants.storage.is_some(),
             process: !grants.commands.is_empty(),
             http: !grants.http.is_empty() || hollow(tool, Capability::Http),
@@ -435,8 +460,12 @@ impl LinkedTool {
 }
 
 /// The folders that a tool has, under the names that it has for them.
-fn preopens_for(tool: &Compiled, preopens: &Preopens, files: &FilesGrant) -> Preopens {
+fn preopens_for(tool: &Compiled, preopens: &Preopens, files: &FilesGrant, package: Option<&str>) -> Preopens {
     let narrowed = preopens.narrow(files);
+    let narrowed = match package {
+        Some(plugin) => narrowed.with_package(plugin),
+        None => narrowed,
+    };
     if tool.needs().has_shell() { narrowed.for_shell() } else { narrowed }
 }
 
@@ -445,8 +474,16 @@ fn number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
+/// Finds a tool by its name, or by what that becomes where names have no `_`: in the imports of a component.
 pub(crate) fn find(tools: &Tools, name: &str) -> Option<Arc<LinkedTool>> {
-    tools.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    let tools = tools.read().unwrap_or_else(PoisonError::into_inner);
+    let alike = || tools.iter().find(|(other, _)| plain(other) == plain(name)).map(|(_, tool)| tool);
+    tools.get(name).or_else(alike).cloned()
+}
+
+/// A tool's name as the import of a component writes it.
+fn plain(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "-")
 }
 
 /// A tool with its name, if it still is in a scope.

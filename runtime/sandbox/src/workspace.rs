@@ -1,6 +1,8 @@
 //! The folder an agent works in, opened once.
 
 use std::{
+    collections::BTreeMap,
+    fs::File,
     io,
     os::fd::{AsFd as _, OwnedFd},
     path::{Path, PathBuf},
@@ -21,7 +23,11 @@ pub struct Workspace {
     scratch_in: Option<Arc<Path>>,
     network: Option<Network>,
     storage: Option<Arc<dyn Storage>>,
+    packages: Arc<Packages>,
 }
+
+/// Folders of plugins, by the plugins' names.
+pub(crate) type Packages = BTreeMap<String, Arc<File>>;
 
 /// Why a folder cannot be worked in.
 #[derive(Debug, thiserror::Error)]
@@ -61,14 +67,14 @@ impl Workspace {
     }
 
     /// A folder that is open already, with the scratch folders of its agents below a place.
-    pub(crate) fn of(root: Option<OwnedFd>, scratch_in: Option<PathBuf>) -> Self {
+    pub(crate) fn of(root: Option<OwnedFd>, scratch_in: Option<PathBuf>, packages: Packages) -> Self {
         let root = root.map(|root| Arc::new(Dir::from_std_file(root.into())));
-        Self { root, scratch_in: scratch_in.map(Into::into), ..Self::none() }
+        Self { root, scratch_in: scratch_in.map(Into::into), packages: Arc::new(packages), ..Self::none() }
     }
 
     /// No folder at all: for agents that touch no files.
     pub fn none() -> Self {
-        Self { root: None, scratch_in: None, network: None, storage: None }
+        Self { root: None, scratch_in: None, network: None, storage: None, packages: Arc::default() }
     }
 
     /// The same, with the scratch folders of its agents below this directory in place of the
@@ -105,6 +111,17 @@ impl Workspace {
 
     pub(crate) fn root(&self) -> Option<&Arc<Dir>> {
         self.root.as_ref()
+    }
+
+    /// The same with the folder of a plugin, for its own tools to look at.
+    #[must_use]
+    pub fn with_package(mut self, plugin: &str, folder: File) -> Self {
+        Arc::make_mut(&mut self.packages).insert(plugin.to_owned(), Arc::new(folder));
+        self
+    }
+
+    pub(crate) fn packages(&self) -> &Arc<Packages> {
+        &self.packages
     }
 
     /// Opens the granted folders that need a handle of their own: those that lie in no other, and

@@ -36,6 +36,32 @@ fn a_plugin_that_was_changed_has_nothing_until_it_is_renewed() {
     }
 }
 
+/// CFG-10, SUP-03: what was granted is what a call has, and another component has nothing.
+#[test]
+fn tools_run_within_what_was_granted_as_long_as_they_are_what_was_installed() {
+    let shop = Shop::with_ferry("1.0.0");
+    shop.install(&["--yes"]).with_code(0);
+    let call = |tool: &str, input: &str| shop.world.palisade(&["tools", "call", tool, "--input", input, "--json"]);
+    let echo = |code: i32| call("ferry_echo", r#"{"text": "ahoy"}"#).with_code(code).json();
+    let keep = |code: i32| call("ferry_keep", r#"{"op": "set", "key": "a", "value": "b"}"#).with_code(code).json();
+    assert_eq!(echo(0)["output"], "ahoy");
+    assert!(keep(1).to_string().contains("storage"), "nothing was granted");
+    shop.plugins(&["update", "ferry", "--grant", "storage", "--yes"]).with_code(0);
+    assert_eq!(keep(0)["output"], "kept");
+    // One component in the place of another: its bytes are not those that were looked at.
+    let [echo_file, keep_file] = ["ferry/echo.wasm", "ferry/keeper.wasm"].map(|path| shop.installed(path));
+    let sound = fs::read(&keep_file).unwrap();
+    fs::copy(&echo_file, &keep_file).unwrap();
+    keep(1);
+    assert_eq!(echo(0)["output"], "ahoy", "its neighbour is what it was");
+    fs::write(&keep_file, sound).unwrap();
+    assert_eq!(keep(0)["output"], "kept", "the control");
+    fs::write(shop.installed("ferry/notes.txt"), "x").unwrap();
+    let refused = call("ferry_echo", r#"{"text": "ahoy"}"#).with_code(1);
+    let said = refused.stdout + &refused.stderr;
+    assert!(said.contains("palisade plugins update ferry"), "{said}");
+}
+
 /// SUP-03
 #[test]
 fn another_component_is_noticed_by_its_bytes() {

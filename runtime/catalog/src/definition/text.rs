@@ -93,6 +93,24 @@ pub(super) fn visible(text: &str, most: usize) -> String {
     shown
 }
 
+/// The same of a text that may have several lines.
+pub(crate) fn visible_lines(text: &str, most: usize) -> String {
+    let text = with_plain_line_ends(text);
+    let is_plain = |character: char| matches!(character, '\n' | '\t');
+    let mut shown = String::new();
+    for character in text.chars().take(most) {
+        if !is_plain(character) && (character.is_control() || is_invisible(character)) {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    if text.chars().nth(most).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
 /// Whether a character changes what people see without being seen: it hides text from a reviewer
 /// that a model still reads. Joiners inside emoji and scripts are not counted.
 pub(super) fn is_invisible(character: char) -> bool {

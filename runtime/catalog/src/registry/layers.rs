@@ -85,6 +85,8 @@ impl Registry {
         let mut fresh = Self::load_with(places, &core, &mut self.cache)?;
         fresh.cache = std::mem::take(&mut self.cache);
         fresh.native = std::mem::take(&mut self.native);
+        fresh.granted = std::mem::take(&mut self.granted);
+        fresh.apply_granted();
         fresh.registered = std::mem::take(&mut self.registered);
         fresh.registered.clone().into_iter().for_each(|agent| fresh.insert(Found::new(agent)));
         *self = fresh;

@@ -19,7 +19,7 @@ use super::{
     cache::FileCache,
     found::{Found, State},
     lock::LockedPlugins,
-    read::{self, ReadError},
+    read::{self, ReadError, Stamp},
 };
 use crate::definition::{Manifest, Notice, Rejected, parse_manifest};
 
@@ -118,6 +118,22 @@ impl Plugin {
         let path = read::inside(path).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
         self.folder.open(path)
     }
+
+    /// What it was read through.
+    pub(crate) fn folder(&self) -> &Arc<Dir> {
+        &self.folder
+    }
+}
+
+/// The bytes of a large file of a plugin, such as a component, if it is a file, inside and not too large.
+pub(crate) fn read_large(folder: &Dir, path: &str, most: usize) -> Result<Vec<u8>, String> {
+    let read = read::inside(path).and_then(|path| read::read_large(folder, path, most));
+    read.map_err(|error| error.to_string())
+}
+
+/// What the file system says of a file of a plugin.
+pub(crate) fn stamp(folder: &Dir, path: &str) -> Option<Stamp> {
+    folder.metadata(read::inside(path).ok()?).ok().map(|meta| Stamp::of(&meta))
 }
 
 impl Plugin {

@@ -16,7 +16,7 @@ use crate::definition::MAX_FILE;
 /// What the file system says of a file without opening it. The time of the last change is in it
 /// because, other than the time of modification, no program can set it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     device: u64,
     file: u64,
     size: u64,
@@ -35,8 +35,8 @@ pub(super) struct Contents {
 pub(super) enum ReadError {
     #[error("it is not a file")]
     NotAFile,
-    #[error("it has {size} bytes; {MAX_FILE} is the most that is read")]
-    TooLong { size: u64 },
+    #[error("it has {size} bytes; {most} is the most that is read")]
+    TooLong { size: u64, most: usize },
     #[error("it leads out of its folder")]
     Outside,
     #[error("a link leads there, and none is followed; put a file or folder in its place")]
@@ -48,7 +48,12 @@ pub(super) enum ReadError {
 /// Reads a file below a folder. The path may pass through links, but none that leaves the folder;
 /// pipes and devices are neither waited for nor read, and no more than [`MAX_FILE`] bytes are.
 pub(super) fn read(dir: &Dir, path: impl AsRef<Path>) -> Result<Contents, ReadError> {
-    contents(dir.open_with(path, &options())?)
+    contents(dir.open_with(path, &options())?, MAX_FILE)
+}
+
+/// The same of a file that may be larger.
+pub(super) fn read_large(dir: &Dir, path: impl AsRef<Path>, most: usize) -> Result<Vec<u8>, ReadError> {
+    contents(dir.open_with(path, &options())?, most).map(|contents| contents.bytes)
 }
 
 /// The bytes of a file below a folder, if there is one that may be read.
@@ -58,7 +63,7 @@ pub(crate) fn read_below(dir: &Dir, path: impl AsRef<Path>) -> Option<Vec<u8>> {
 
 /// Reads a file below a folder without passing through any link: what a path says is then where the file is.
 pub(super) fn read_unlinked(dir: &Dir, path: &str) -> Result<Contents, ReadError> {
-    contents(File::from_std(open_unlinked(dir, path, OFlags::NONBLOCK)?))
+    contents(File::from_std(open_unlinked(dir, path, OFlags::NONBLOCK)?), MAX_FILE)
 }
 
 /// Opens a folder in the same way.
@@ -78,7 +83,7 @@ fn open_unlinked(dir: &Dir, path: &str, flags: OFlags) -> Result<std::fs::File, 
 
 /// Reads a file that the operator named, wherever it is.
 pub(super) fn read_named(path: &Path) -> Result<Contents, ReadError> {
-    contents(File::open_ambient_with(path, &options(), cap_std::ambient_authority())?)
+    contents(File::open_ambient_with(path, &options(), cap_std::ambient_authority())?, MAX_FILE)
 }
 
 /// Opening a pipe waits for its other end, unless it is asked not to.
@@ -88,20 +93,20 @@ fn options() -> OpenOptions {
     options
 }
 
-fn contents(mut file: File) -> Result<Contents, ReadError> {
+fn contents(mut file: File, most: usize) -> Result<Contents, ReadError> {
     let meta = file.metadata()?;
     if !meta.is_file() {
         return Err(ReadError::NotAFile);
     }
     let size = meta.len();
-    if size > MAX_FILE as u64 {
-        return Err(ReadError::TooLong { size });
+    if size > most as u64 {
+        return Err(ReadError::TooLong { size, most });
     }
     // One byte more than allowed, because a file can grow while it is read.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
-    file.by_ref().take(MAX_FILE as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > MAX_FILE {
-        return Err(ReadError::TooLong { size: bytes.len() as u64 });
+    file.by_ref().take(most as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > most {
+        return Err(ReadError::TooLong { size: bytes.len() as u64, most });
     }
     Ok(Contents { bytes, stamp: Stamp::of(&meta) })
 }

@@ -212,7 +212,9 @@ pub(super) fn replace(dir: &Dir, name: &OsStr, value: &impl Serialize) -> io::Re
     file.write_all(b"\n")?;
     file.sync_all()?;
     dir.rename(&fresh, dir, name)?;
-    dir.try_clone()?.into_std_file().sync_all()
+    // A handle to look names up by cannot be made durable, so that it is opened once more.
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
+    Ok(rustix::fs::fsync(rustix::fs::openat(dir, ".", flags, rustix::fs::Mode::empty())?)?)
 }
 
 fn with_ending(name: &OsStr, ending: &str) -> PathBuf {

@@ -112,6 +112,12 @@ pub(crate) fn print(explanation: &Explanation, terminal: &Terminal) -> anyhow::R
             None => line,
         };
         terminal.line(&line)?;
+        if let Some(remedy) = tool["not_granted"]["remedy"].as_str() {
+            let words: Vec<&str> =
+                tool["not_granted"]["words"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let text = format!("not granted to its plugin: {}; {remedy}", words.join(", "));
+            terminal.line(&Line::new().add(Style::Plain, &" ".repeat(18)).add(Style::Caution, &text))?;
+        }
     }
     if !explanation.excluded.is_empty() {
         head(terminal, "Not there")?;

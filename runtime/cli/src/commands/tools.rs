@@ -2,6 +2,7 @@
 
 mod call;
 mod inspect;
+mod plugin;
 mod source;
 
 use std::collections::BTreeSet;
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use crate::{
     Exit,
     assemble::Assembly,
+    places::Lookup,
     render::{Line, Style, Terminal, words},
     settings::Settings,
 };
@@ -21,8 +23,10 @@ use crate::{
 /// List, inspect and call tools.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// List the built-in tools.
+    /// List the built-in tools, and those of plugins.
     List {
+        #[command(flatten)]
+        lookup: Lookup,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -41,16 +45,18 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: &Command, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     match command {
-        Command::List { json } => list(*json, terminal),
+        Command::List { lookup, json } => list(lookup, *json, settings, terminal),
         Command::Show { name, json } => show(name, *json, settings, terminal),
         Command::Inspect(arguments) => inspect::run(arguments, settings, terminal),
         Command::Call(arguments) => call::run(arguments, settings, terminal),
     }
 }
 
-fn list(json: bool, terminal: &Terminal) -> anyhow::Result<Exit> {
+fn list(lookup: &Lookup, json: bool, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let (_, registry) = lookup.open(settings)?;
     if json {
-        terminal.json(&BuiltIn::all().map(|tool| described(&tool.description())).collect::<Vec<_>>())?;
+        let core = BuiltIn::all().map(|tool| described(&tool.description()));
+        terminal.json(&core.chain(plugin::listed(&registry)).collect::<Vec<_>>())?;
         return Ok(Exit::Done);
     }
     for tool in BuiltIn::all() {
@@ -62,6 +68,7 @@ fn list(json: bool, terminal: &Terminal) -> anyhow::Result<Exit> {
             .add(Style::Plain, &first_sentence(&description.description));
         terminal.line(&line)?;
     }
+    plugin::print(&registry, terminal)?;
     Ok(Exit::Done)
 }
 

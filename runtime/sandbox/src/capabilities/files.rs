@@ -39,7 +39,7 @@ impl files::Host for Host {
             if let Ok(path) = WorkspacePath::parse(&path) {
                 self.trail.step(path, Arc::clone(&directory));
             }
-            let shown = if is_scratch(&path) { Shown::All } else { self.files.shown_in(&*directory) };
+            let shown = if is_beside(&path) { Shown::All } else { self.files.shown_in(&*directory) };
             list(&directory, &shown)
         }))
     }
@@ -65,7 +65,7 @@ impl Host {
         let path = WorkspacePath::parse(text).map_err(|error| files::Error::Denied(error.to_string()));
         let (directory, below) = match &path {
             Ok(path) => self.files.preopen(path).map(|(directory, below)| (directory, below.to_owned())),
-            Err(_) => self.files.scratch(text).map(|(scratch, below)| (scratch, below.as_str().to_owned())),
+            Err(_) => self.files.beside(text).map(|(folder, below)| (folder, below.as_str().to_owned())),
         }
         .ok_or_else(|| path.err().unwrap_or_else(outside))?;
         let denial = match Place::find(self.files.areas(), &directory, &below, LastLink::Follow) {
@@ -84,7 +84,7 @@ impl Host {
     /// Opens what a path means, unless that is hidden.
     pub(crate) fn open(&mut self, text: &str, flags: OFlags) -> Result<OwnedFd, files::Error> {
         let opened = self.open_wherever(text, flags);
-        if is_scratch(text) || !self.files.hides_anything() {
+        if is_beside(text) || !self.files.hides_anything() {
             return opened;
         }
         let last = if flags.contains(OFlags::NOFOLLOW) { LastLink::Keep } else { LastLink::Follow };
@@ -110,8 +110,8 @@ impl Host {
             }
             Err(error) => {
                 let denied = || files::Error::Denied(error.to_string());
-                let (scratch, below) = self.files.scratch(text).ok_or_else(denied)?;
-                return Ok(open_beneath(&*scratch, below.as_str(), flags)?);
+                let (folder, below) = self.files.beside(text).ok_or_else(denied)?;
+                return Ok(open_beneath(&*folder, below.as_str(), flags)?);
             }
         };
         let (directory, below) = self.files.preopen(&path).ok_or_else(outside)?;
@@ -180,9 +180,9 @@ fn read(file: &File, offset: u64, length: u32) -> Result<files::Chunk, files::Er
     Ok(files::Chunk { bytes, size })
 }
 
-/// Whether a path lies in the scratch folder, if anywhere: nothing is hidden there, and a guest may
+/// Whether a path lies beside the workspace, if anywhere: nothing is hidden there, and a guest may
 /// look into it before it has a handle on it.
-fn is_scratch(path: &str) -> bool {
+fn is_beside(path: &str) -> bool {
     path.starts_with('/')
 }
 

@@ -22,7 +22,19 @@ pub(crate) struct Preopens {
     folders: Arc<[Preopen]>,
     /// Only agents that may write have one.
     scratch: Option<Arc<Scratch>>,
+    /// Only tools of plugins have one.
+    package: Option<Package>,
 }
+
+/// The folder of a plugin, for its own tools to look at.
+#[derive(Clone)]
+struct Package {
+    preopen: Preopen,
+    area: Area,
+}
+
+/// What the tools of a plugin call its folder.
+const PACKAGE: &str = "/plugin";
 
 /// One granted folder.
 #[derive(Clone)]
@@ -82,11 +94,21 @@ impl Preopens {
         let scratch = root.as_ref().filter(|_| grant.writes()).map(|root| Arc::new(Scratch::new(workspace, root)));
         let around = workspace.clone();
         let workspace = root.map(|root| Area { root, grant: Arc::default(), name: None });
-        Ok(Self { workspace, around, folders: folders.into(), scratch }.narrow(grant))
+        Ok(Self { workspace, around, folders: folders.into(), scratch, package: None }.narrow(grant))
     }
 
     pub(crate) fn none() -> Self {
-        Self { workspace: None, around: Workspace::none(), folders: Arc::default(), scratch: None }
+        Self { workspace: None, around: Workspace::none(), folders: Arc::default(), scratch: None, package: None }
+    }
+
+    /// The same with the folder of a plugin, if the workspace has it.
+    pub(crate) fn with_package(self, plugin: &str) -> Self {
+        let package = self.around.packages().get(plugin).and_then(|folder| {
+            let (root, grant) = (Arc::clone(folder), Arc::new(FilesGrant::workspace(Access::Read)));
+            let preopen = Preopen::new(PACKAGE, folder.try_clone().ok()?);
+            Some(Package { preopen, area: Area { root, grant, name: Some(PACKAGE) } })
+        });
+        Self { package, ..self }
     }
 
     /// The same with no more than this grant allows. A folder inside of those that are open is opened
@@ -107,6 +129,7 @@ impl Preopens {
             around: self.around.clone(),
             folders: folders.collect(),
             scratch: self.scratch.clone().filter(|_| !grant.is_empty()),
+            package: self.package.clone(),
         }
     }
 }
@@ -171,14 +194,22 @@ impl Files {
         Some((Arc::clone(&folder.wasi.dir), below))
     }
 
-    /// The scratch folder, if an absolute path lies in it, and the path below it.
-    pub(crate) fn scratch(&self, path: &str) -> Option<(Arc<File>, WorkspacePath)> {
-        self.preopens.scratch.as_ref()?.find(path)
+    /// The scratch folder or that of the tool's plugin, if an absolute path lies in it, and the path below it.
+    pub(crate) fn beside(&self, path: &str) -> Option<(Arc<File>, WorkspacePath)> {
+        let in_package = || {
+            let package = self.preopens.package.as_ref()?;
+            let below = path.strip_prefix(PACKAGE).filter(|below| below.is_empty() || below.starts_with('/'))?;
+            let below = WorkspacePath::parse(below.trim_start_matches('/')).ok()?;
+            Some((Arc::clone(&package.area.root), below))
+        };
+        in_package().or_else(|| self.preopens.scratch.as_ref()?.find(path))
     }
 
     /// The trees that the guest has handles in.
     pub(crate) fn areas(&self) -> impl Iterator<Item = &Area> + Clone {
-        self.preopens.workspace.iter().chain(&self.scratch)
+        // A plugin that lies in the workspace is first of all a plugin.
+        let package = self.preopens.package.iter().map(|package| &package.area);
+        package.chain(&self.preopens.workspace).chain(&self.scratch)
     }
 
     /// The workspace itself and what may be done in it, if anything may.
@@ -261,10 +292,12 @@ impl Files {
     }
 
     /// Counts the preopens that a guest asked for; it cannot be refused them.
-    pub(crate) fn hand_out_preopens(&mut self) -> (Arc<[Preopen]>, Option<Preopen>) {
-        let (folders, scratch) = (Arc::clone(&self.preopens.folders), self.hand_out_scratch());
-        self.open += folders.len() + usize::from(scratch.is_some());
-        (folders, scratch)
+    pub(crate) fn hand_out_preopens(&mut self) -> Vec<Preopen> {
+        let package = self.preopens.package.as_ref().map(|package| package.preopen.clone());
+        let others = self.hand_out_scratch().into_iter().chain(package);
+        let folders: Vec<Preopen> = self.preopens.folders.iter().cloned().chain(others).collect();
+        self.open += folders.len();
+        folders
     }
 
     fn hand_out_scratch(&mut self) -> Option<Preopen> {

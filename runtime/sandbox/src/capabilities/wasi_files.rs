@@ -36,11 +36,11 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
 
 impl preopens::Host for Guarded<'_> {
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
-        let (folders, scratch) = self.files.hand_out_preopens();
+        let folders = self.files.hand_out_preopens();
         let push = |folder: &Preopen| {
             Ok((self.wasi.table.push(Descriptor::Dir(folder.wasi.clone()))?, folder.name.to_string()))
         };
-        folders.iter().chain(&scratch).map(push).collect()
+        folders.iter().map(push).collect()
     }
 }
 

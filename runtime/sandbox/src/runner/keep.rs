@@ -327,6 +327,7 @@ impl Shared {
                 storage: tool.storage.as_ref().map(|space| space.grant.bytes).filter(|_| grants.storage.is_some()),
                 process: !grants.commands.is_empty(),
                 http: tool.web.is_some(),
+                package: tool.package.clone(),
             };
             self.say(&Order::Add { scope, name: name.clone(), tool: described }).map_err(lost)?;
             told.scopes.entry(scope).or_default().insert(name, tool.number);

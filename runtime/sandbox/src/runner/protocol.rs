@@ -28,7 +28,10 @@ pub(super) const MAX_WORD: usize = 24 << 20;
 /// The largest message of the host: machine code.
 pub(super) const MAX_ORDER: usize = 320 << 20;
 
-/// The first message, which comes with the open workspace if there is one.
+/// The most plugins whose folders come along: the kernel passes no more than 253 at once.
+pub(super) const MAX_PACKAGES: usize = 128;
+
+/// The first message, which comes with the open workspace if there is one, and with the folders of plugins.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Hello {
     pub(super) version: u32,
@@ -41,6 +44,8 @@ pub(super) struct Hello {
     pub(super) writes: bool,
     /// A folder of the process's own, for scratch folders.
     pub(super) scratch: Option<PathBuf>,
+    /// The plugins whose open folders come along, in this order.
+    pub(super) packages: Vec<String>,
 }
 
 /// What the host says afterwards.
@@ -97,6 +102,8 @@ pub(super) struct Told {
     pub(super) process: bool,
     /// Whether there are hosts for it.
     pub(super) http: bool,
+    /// The plugin whose folder it sees.
+    pub(super) package: Option<String>,
 }
 
 /// What the process says.

@@ -13,7 +13,9 @@ use std::{
 use palisade_grants::FilesGrant;
 
 use super::{keep::Room, start::Plan};
-use crate::{Call, Failure, Report, Settings, Workspace, component::Digest, scope::LinkedTool, scope::Tools};
+use crate::{
+    Call, Failure, Report, Settings, Workspace, component::Digest, scope::LinkedTool, scope::Tools, workspace::Packages,
+};
 
 /// The processes that an engine's guests run in.
 pub(crate) struct Runner {
@@ -32,6 +34,8 @@ struct Key {
     /// Whether it may be changed.
     writes: bool,
     scratch_in: Option<Arc<Path>>,
+    /// The folders of plugins, likewise.
+    packages: Vec<(u64, u64)>,
 }
 
 /// A scope whose guests run in another process.
@@ -40,6 +44,7 @@ pub(crate) struct Apart {
     id: u64,
     key: Key,
     workspace: Option<Arc<File>>,
+    packages: Arc<Packages>,
     files: FilesGrant,
     room: Mutex<Option<Arc<Room>>>,
 }
@@ -51,7 +56,7 @@ impl Runner {
 
     /// Starts a process with nothing in it, and ends it.
     pub(crate) fn try_out(&self) -> Result<(), String> {
-        Room::start(self.plan(&Key::default(), None)).map(drop)
+        Room::start(self.plan(&Key::default(), None, Arc::default())).map(drop)
     }
 
     pub(crate) fn processes(&self) -> Vec<u32> {
@@ -65,18 +70,19 @@ impl Runner {
             return Ok(room);
         }
         rooms.retain(|_, room| room.strong_count() > 0);
-        let started = Room::start(self.plan(&apart.key, apart.workspace.clone()));
+        let started = Room::start(self.plan(&apart.key, apart.workspace.clone(), Arc::clone(&apart.packages)));
         let room = Arc::new(started.map_err(|why| Failure::Host { reason: format!("no tool runner: {why}") })?);
         rooms.insert(apart.key.clone(), Arc::downgrade(&room));
         Ok(room)
     }
 
-    fn plan(&self, key: &Key, workspace: Option<Arc<File>>) -> Plan {
+    fn plan(&self, key: &Key, workspace: Option<Arc<File>>, packages: Arc<Packages>) -> Plan {
         Plan {
             worker: self.worker.clone(),
             settings: self.settings,
             fingerprint: self.fingerprint,
             workspace,
+            packages,
             writes: key.writes,
             scratch_in: key.scratch_in.clone(),
         }
@@ -93,11 +99,16 @@ impl Apart {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let root = workspace.root().filter(|_| !files.is_empty());
         let root = root.and_then(|root| root.try_clone().ok()).map(|root| Arc::new(root.into_std_file()));
-        let identity =
-            root.as_ref().and_then(|root| rustix::fs::fstat(root).ok()).map(|stat| (stat.st_dev, stat.st_ino));
-        let key = Key { workspace: identity, writes: files.writes(), scratch_in: workspace.scratch_in() };
+        let identity = |folder: &Arc<File>| rustix::fs::fstat(folder).ok().map(|stat| (stat.st_dev, stat.st_ino));
+        let packages = Arc::clone(workspace.packages());
+        let key = Key {
+            workspace: root.as_ref().and_then(identity),
+            writes: files.writes(),
+            scratch_in: workspace.scratch_in(),
+            packages: packages.values().filter_map(identity).collect(),
+        };
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { id, key, workspace: root, files: files.clone(), room: Mutex::default() }
+        Self { id, key, workspace: root, packages, files: files.clone(), room: Mutex::default() }
     }
 
     /// Calls a tool there.

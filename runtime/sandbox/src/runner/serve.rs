@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fs::File,
     io::{self, BufReader},
     mem::MaybeUninit,
     os::{
@@ -18,7 +19,7 @@ use rustix::{
 };
 
 use super::{
-    protocol::{self, Blob, Hello, MAX_ORDER, Order, Told, VERSION, Word},
+    protocol::{self, Blob, Hello, MAX_ORDER, MAX_PACKAGES, Order, Told, VERSION, Word},
     remote::{Line, Remote},
     walls::{self, Inside},
 };
@@ -78,7 +79,7 @@ pub fn tool_runner(built_in: impl IntoIterator<Item = ([u8; 32], &'static [u8])>
 
 /// Reads what this process is to be, and becomes that.
 fn settle(reader: &mut BufReader<UnixStream>) -> Result<(Engine, Workspace), String> {
-    let (hello, workspace) = receive(reader).map_err(|error| format!("nothing can be read: {error}"))?;
+    let (hello, workspace, packages) = receive(reader).map_err(|error| format!("nothing can be read: {error}"))?;
     if hello.version != VERSION {
         return Err("it is another version of this program; it was replaced while it ran".to_owned());
     }
@@ -86,6 +87,7 @@ fn settle(reader: &mut BufReader<UnixStream>) -> Result<(Engine, Workspace), Str
     drop(tokio::runtime::Builder::new_current_thread().enable_io().build());
     walls::raise(&Inside {
         workspace: workspace.as_ref(),
+        packages: &packages,
         writes: hello.writes,
         scratch: hello.scratch.as_deref(),
         settings: hello.settings,
@@ -94,12 +96,13 @@ fn settle(reader: &mut BufReader<UnixStream>) -> Result<(Engine, Workspace), Str
     if artifact::fingerprint(engine.wasm()) != hello.fingerprint {
         return Err("it compiles otherwise than the host; the program was replaced while it ran".to_owned());
     }
-    Ok((engine, Workspace::of(workspace, hello.scratch)))
+    let packages = packages.into_iter().map(|folder| Arc::new(File::from(folder)));
+    Ok((engine, Workspace::of(workspace, hello.scratch, hello.packages.into_iter().zip(packages).collect())))
 }
 
-/// The first message, and the open workspace that comes with its length.
-fn receive(reader: &mut BufReader<UnixStream>) -> io::Result<(Hello, Option<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+/// The first message, and the open workspace and the folders of plugins that come with its length.
+fn receive(reader: &mut BufReader<UnixStream>) -> io::Result<(Hello, Option<OwnedFd>, Vec<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_PACKAGES + 1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut length = [0; 4];
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::WAITALL;
@@ -107,17 +110,18 @@ fn receive(reader: &mut BufReader<UnixStream>) -> io::Result<(Hello, Option<Owne
     if received.bytes != length.len() {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    let mut workspace = None;
+    let mut folders = Vec::new();
     for message in ancillary.drain() {
-        if let RecvAncillaryMessage::ScmRights(mut rights) = message {
-            workspace = rights.next();
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            folders.extend(rights);
         }
     }
     let hello: Hello = protocol::read_body(reader, length, MAX_ORDER).map_err(io::Error::other)?;
-    if hello.workspace != workspace.is_some() {
+    if folders.len() != usize::from(hello.workspace) + hello.packages.len() {
         return Err(io::Error::other("the workspace is missing"));
     }
-    Ok((hello, workspace))
+    let packages = folders.split_off(usize::from(hello.workspace));
+    Ok((hello, folders.pop(), packages))
 }
 
 struct Process {
@@ -180,7 +184,7 @@ impl Process {
     }
 
     fn link(&mut self, scope: u64, told: Told) -> Result<LinkedTool, Failure> {
-        let Told { digest, entry, limits, files, storage, process, http } = told;
+        let Told { digest, entry, limits, files, storage, process, http, package } = told;
         let compiled = self.compiled(digest)?;
         let scope = self.scopes.get(&scope).ok_or_else(unknown_scope)?;
         let preopens = scope.preopens.as_ref().map_err(Clone::clone)?;
@@ -195,6 +199,7 @@ impl Process {
             storage,
             process,
             http,
+            package,
             limits,
         })
     }

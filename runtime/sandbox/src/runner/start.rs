@@ -21,8 +21,13 @@ use rustix::{
 };
 use tempfile::TempDir;
 
-use super::protocol::{self, Hello, MAX_WORD, VERSION, Word};
-use crate::{Settings, component::Digest, scratch, workspace::kernel_path};
+use super::protocol::{self, Hello, MAX_PACKAGES, MAX_WORD, VERSION, Word};
+use crate::{
+    Settings,
+    component::Digest,
+    scratch,
+    workspace::{Packages, kernel_path},
+};
 
 /// What a process is started with.
 pub(super) struct Plan {
@@ -31,6 +36,7 @@ pub(super) struct Plan {
     pub(super) settings: Settings,
     pub(super) fingerprint: Digest,
     pub(super) workspace: Option<Arc<File>>,
+    pub(super) packages: Arc<Packages>,
     pub(super) writes: bool,
     pub(super) scratch_in: Option<Arc<Path>>,
 }
@@ -58,6 +64,9 @@ pub(super) fn begin(
     scratch: Option<&Scratch>,
 ) -> Result<(Vec<Digest>, BufReader<UnixStream>), String> {
     let lost = |error: io::Error| format!("it cannot be spoken to: {error}");
+    if plan.packages.len() > MAX_PACKAGES {
+        return Err(format!("its agent has tools of more than {MAX_PACKAGES} plugins; give it fewer"));
+    }
     let hello = Hello {
         version: VERSION,
         fingerprint: plan.fingerprint,
@@ -65,10 +74,11 @@ pub(super) fn begin(
         workspace: plan.workspace.is_some(),
         writes: plan.writes,
         scratch: scratch.map(|scratch| scratch.0.path().to_owned()),
+        packages: plan.packages.keys().cloned().collect(),
     };
     socket.set_write_timeout(Some(WRITE)).map_err(lost)?;
     // A process that is gone already has said why, or its silence says it.
-    drop(greet(socket, &hello, plan.workspace.as_deref()));
+    drop(greet(socket, &hello, plan));
     let mut reader = BufReader::with_capacity(64 << 10, socket.try_clone().map_err(lost)?);
     match protocol::read(&mut reader, MAX_WORD) {
         Ok(Some(Word::Ready(code))) => Ok((code, reader)),
@@ -79,12 +89,13 @@ pub(super) fn begin(
     }
 }
 
-/// The first message; the open workspace goes with its length.
-fn greet(socket: &UnixStream, hello: &Hello, workspace: Option<&File>) -> io::Result<()> {
+/// The first message; the open workspace and the folders of plugins go with its length.
+fn greet(socket: &UnixStream, hello: &Hello, plan: &Plan) -> io::Result<()> {
     let frame = protocol::frame(hello)?;
     let (length, body) = frame.split_at_checked(4).ok_or(io::ErrorKind::InvalidData)?;
-    let descriptors: Vec<_> = workspace.map(|workspace| workspace.as_fd()).into_iter().collect();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let folders = plan.workspace.iter().chain(plan.packages.values());
+    let descriptors: Vec<_> = folders.map(|folder| folder.as_fd()).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_PACKAGES + 1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() {
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));

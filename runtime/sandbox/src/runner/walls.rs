@@ -20,6 +20,8 @@ const ALL: ABI = ABI::V9;
 /// What is in the room.
 pub(super) struct Inside<'a> {
     pub(super) workspace: Option<&'a OwnedFd>,
+    /// Folders of plugins, to be looked at.
+    pub(super) packages: &'a [OwnedFd],
     pub(super) writes: bool,
     pub(super) scratch: Option<&'a Path>,
     pub(super) settings: Settings,
@@ -65,6 +67,9 @@ fn close(inside: &Inside<'_>) -> Result<(), String> {
         let rights = if inside.writes { look() | change() } else { look() };
         let workspace = workspace.try_clone().map_err(|error| error.to_string())?;
         rules = walls::add(rules, workspace, rights)?;
+    }
+    for package in inside.packages {
+        rules = walls::add(rules, package.try_clone().map_err(|error| error.to_string())?, look())?;
     }
     if let Some(scratch) = inside.scratch {
         rules = walls::open(rules, scratch, look() | change())?;

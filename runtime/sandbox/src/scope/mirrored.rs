@@ -22,15 +22,17 @@ pub(crate) struct Mirrored<'a> {
     pub(crate) storage: Option<StorageGrant>,
     pub(crate) process: bool,
     pub(crate) http: bool,
+    /// The plugin whose folder it sees.
+    pub(crate) package: Option<String>,
     pub(crate) limits: Limits,
 }
 
 impl LinkedTool {
     /// The tool in the process that guests run in: folders of its own, and a host to ask for the rest.
     pub(crate) fn mirrored(told: Mirrored<'_>) -> Result<Self, Failure> {
-        let Mirrored { engine, compiled, entry, preopens, files, storage, process, http, limits } = told;
+        let Mirrored { engine, compiled, entry, preopens, files, storage, process, http, package, limits } = told;
         let shape = Shape {
-            files: !files.is_empty() || hollow(&compiled, Capability::FsRead),
+            files: package.is_some() || !files.is_empty() || hollow(&compiled, Capability::FsRead),
             storage: storage.is_some(),
             process,
             http,
@@ -42,7 +44,8 @@ impl LinkedTool {
             limits,
             engine: engine.clone(),
             number: number(),
-            preopens: preopens_for(&compiled, preopens, &files),
+            preopens: preopens_for(&compiled, preopens, &files, package.as_deref()),
+            package,
             compiled,
             grants: Grants { files, storage, ..Grants::default() },
             storage: None,

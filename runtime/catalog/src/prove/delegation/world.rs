@@ -360,7 +360,7 @@ impl Outfitter for Outfit {
         if effective.agent.name != ASKED {
             return Ok(equipped);
         }
-        let Equipped { toolbox, scope, left_out } = equipped;
+        let Equipped { toolbox, scope, left_out, linking } = equipped;
         let mut tools = toolbox.into_tools();
         for guest in [BuiltIn::probe(), BuiltIn::relay(), BuiltIn::dial()].into_iter().flatten() {
             if self.link(guest, guest.name, effective, &scope)? {
@@ -377,7 +377,7 @@ impl Outfitter for Outfit {
         }
         self.notes.lock().borrowed |= links(&self.engine, &scope, "probe-borrow");
         let toolbox = Toolbox::new(tools).map_err(|error| error.to_string())?.ruled_by(effective.agent.scope.clone());
-        Ok(Equipped { toolbox, scope, left_out })
+        Ok(Equipped { toolbox, scope, left_out, linking })
     }
 }
 

@@ -60,7 +60,11 @@ impl Granted {
             let word = word.as_ref().trim();
             let bad = |why: String| BadWord { word: word.to_owned(), why };
             if let Some(host) = word.strip_prefix(HOST) {
-                hosts.push(host.parse().map_err(|error: palisade_grants::BadSpan| bad(error.to_string()))?);
+                let host: Host = host.parse().map_err(|error: palisade_grants::BadSpan| bad(error.to_string()))?;
+                if host.is_everything() {
+                    return Err(bad("hosts are granted by name, as in `net.http:*.example.com`".to_owned()));
+                }
+                hosts.push(host);
             } else if let Some(name) = word.strip_prefix(SECRET) {
                 secrets.push(name.parse().map_err(|error: palisade_grants::BadSpan| bad(error.to_string()))?);
             } else {
@@ -219,6 +223,7 @@ mod tests {
         assert!(why("net.http").contains("net.http:api.example.com"));
         assert!(why("secrets").contains("secret:API_KEY"));
         assert!(why("net.http:https://a/b").contains("no host"));
+        assert!(why("net.http:*").contains("by name"));
         assert!(why("secret:").contains("no name"));
         assert!(why("fs.delete").contains("fs.write, storage"));
         assert!(why("").contains("fs.read"));
@@ -267,7 +272,7 @@ mod tests {
         assert!(some.commands.is_empty() && some.agents.is_empty() && some.env.is_empty() && some.outside.is_empty());
 
         let agent = Grants { storage: Some(StorageGrant { bytes: 7 }), ..Grants::workspace(Access::Read) };
-        let all = granted(&["fs.write", "storage", "exec", "agents", "env", "net.http:*"]).narrow(&agent);
+        let all = granted(&["fs.write", "storage", "exec", "agents", "env", "tools"]).narrow(&agent);
         assert_eq!(all, agent);
     }
 }

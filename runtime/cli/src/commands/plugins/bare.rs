@@ -1,25 +1,36 @@
 //! A component that comes alone: a manifest is made for it.
 
-use anyhow::Context as _;
+use anyhow::bail;
 use palisade_packages::Package;
+use palisade_sandbox::{Entry, Offer};
 use serde_json::json;
 
 use crate::assemble::Assembly;
 
-/// A package around one component, with a tool for what it offers.
+/// A package around one component, with a tool for each function that it offers.
 pub(super) fn package(stem: &str, wasm: Vec<u8>, assembly: &Assembly) -> anyhow::Result<Package> {
     let name = plugin_name(stem);
     let compiled = assembly.compiler().prepare(&assembly.engine, &wasm)?;
-    let description =
-        compiled.describe(&assembly.engine).with_context(|| format!("{stem} does not say which tool it is"))?;
-    let schema: serde_json::Value = serde_json::from_str(&description.input_schema)?;
-    let tool = json!({
-        "name": description.name,
-        "description": description.description,
-        "component": format!("{name}.wasm"),
-        "schema": schema,
-    });
-    let manifest = json!({ "name": name, "tools": [tool] });
+    let offers = compiled.offers(&assembly.engine)?;
+    if offers.is_empty() {
+        let reasons = compiled.not_offered().into_iter().map(|it| format!("{}: {}", it.function, it.reason));
+        bail!("{stem} offers nothing that can be a tool: {}", reasons.collect::<Vec<_>>().join("; "));
+    }
+    let mut tools = Vec::new();
+    for Offer { description, entry } in &offers {
+        let schema: serde_json::Value = serde_json::from_str(&description.input_schema)?;
+        let mut tool = json!({
+            "name": description.name,
+            "description": description.description,
+            "component": format!("{name}.wasm"),
+            "schema": schema,
+        });
+        if *entry != Entry::Tool {
+            tool["function"] = entry.to_string().into();
+        }
+        tools.push(tool);
+    }
+    let manifest = json!({ "name": name, "tools": tools });
     Ok(Package::of_component(&name, wasm, serde_json::to_vec_pretty(&manifest)?)?)
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use palisade_catalog::{BuiltIn, Granted, Places, Plugin, PluginTool, Registry, tool_pin};
 use palisade_grants::Capability;
 use palisade_packages::{Package, signature::Verdict};
-use palisade_sandbox::{Compiled, Import};
+use palisade_sandbox::{Compiled, Description, Entry, Import};
 use serde_json::{Value, json};
 
 use super::fetch::Fetched;
@@ -127,7 +127,7 @@ impl Summary {
                 }
                 let compiled = &compiled[file];
                 let imports = &compiled.needs().imports;
-                match compiled.describe(&assembly.engine) {
+                match described(compiled, assembly, manifest.function.as_deref()) {
                     Ok(own) => {
                         needed.extend(&own.capabilities);
                         if description.trim().is_empty() {
@@ -136,11 +136,9 @@ impl Summary {
                         schema = schema.or_else(|| serde_json::from_str(&own.input_schema).ok());
                     }
                     // It cannot say what it needs, so that it is asked for all that it imports.
-                    Err(failure) => {
+                    Err(why) => {
                         needed.extend(imports.iter().flat_map(|import| import.capabilities));
-                        if manifest.function.is_none() {
-                            self.warnings.push(format!("`{}` does not say what it is: {failure}", manifest.name));
-                        }
+                        self.warnings.push(format!("`{}` cannot be called: {why}", manifest.name));
                     }
                 }
                 if !compiled.needs().toolbox.is_empty() {
@@ -247,6 +245,28 @@ fn agents(plugin: &Plugin, registry: &Registry) -> Vec<AgentSummary> {
             }
         })
         .collect()
+}
+
+/// What a component says of one of its tools, asked in a sandbox that lends it nothing.
+fn described(compiled: &Compiled, assembly: &Assembly, function: Option<&str>) -> Result<Description, String> {
+    let offers = compiled.offers(&assembly.engine).map_err(|failure| failure.to_string())?;
+    let wanted = |entry: &Entry| match function {
+        // A version may be left out.
+        Some(function) => [entry.to_string(), without_version(&entry.to_string())].iter().any(|it| it == function),
+        None => *entry == Entry::Tool,
+    };
+    let found = offers.iter().find(|offer| wanted(&offer.entry)).map(|offer| offer.description.clone());
+    found.ok_or_else(|| {
+        let there: Vec<String> = offers.iter().map(|offer| offer.entry.to_string()).collect();
+        format!("its component has no such function; `function` may be {}", there.join(", "))
+    })
+}
+
+/// `a:b/c@1.0.0#d` as `a:b/c#d`.
+fn without_version(entry: &str) -> String {
+    let (interface, name) = entry.rsplit_once('#').unwrap_or(("", entry));
+    let interface = interface.split('@').next().unwrap_or_default();
+    if interface.is_empty() { name.to_owned() } else { format!("{interface}#{name}") }
 }
 
 /// The beginning of a text that somebody else wrote; how much is missing is said.

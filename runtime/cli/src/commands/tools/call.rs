@@ -12,7 +12,10 @@ use palisade_grants::Decision;
 use palisade_sandbox::{Blame, Call, Captured, Cost, Failure, LinkRefusal, Report, Scope};
 use serde_json::{Value, json};
 
-use super::source::{self, Source};
+use super::{
+    plugin,
+    source::{self, Source},
+};
 use crate::{
     Exit,
     assemble::Assembly,
@@ -28,12 +31,12 @@ use crate::{
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// A built-in tool of the agent, or a component's file.
+    /// A built-in tool of the agent, a tool of a plugin (also as `plugin/tool`), or a component's file.
     #[arg(value_name = "NAME|FILE.wasm")]
-    tool: String,
-    /// The agent whose sandbox it runs in.
+    pub(super) tool: String,
+    /// The agent whose sandbox it runs in; a tool of a plugin runs without one, with what its plugin was granted.
     #[arg(long, value_name = "AGENT")]
-    agent: String,
+    pub(super) agent: Option<String>,
     /// The input, a JSON object; `@FILE` reads it from a file, `-` from standard input.
     #[arg(long, value_name = "JSON|@FILE|-", default_value = "{}")]
     input: String,
@@ -48,12 +51,24 @@ const AFTER_HELP: &str = "\
 Examples:
   palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
   palisade tools call ./my-tool.wasm --agent explore --input @input.json --json
+  palisade tools call todo_add --input '{\"text\": \"water the plants\"}'
 
 Exit codes: 0 the call gave a result, 1 it failed or there was an error";
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let (workspace, registry) = arguments.lookup.open(settings)?;
-    let effective = effective(registry.find(&arguments.agent)?, &available(&registry), &registry);
+    if let Some(tool) = plugin::find(&arguments.tool, &registry)? {
+        let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
+        let assembly = Assembly::start_at(settings, terminal, config.typed.apart)?.reaching(&config);
+        let effective = tool.effective(arguments.agent.as_deref(), &registry)?;
+        let (input, call) = (input(&arguments.input)?, call(arguments.json, terminal.clone()));
+        let report = tool.call(&assembly, &effective, &workspace, input, call)?;
+        return told(tool.name(), &effective.agent.name, &report, arguments.json, terminal);
+    }
+    let Some(agent) = &arguments.agent else {
+        bail!("say whose sandbox it runs in, with --agent; only tools of plugins run without");
+    };
+    let effective = effective(registry.find(agent)?, &available(&registry), &registry);
     let source = Source::find(&arguments.tool)?;
     let input = input(&arguments.input)?;
     if let Source::BuiltIn(tool) = &source {
@@ -70,10 +85,15 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         }
         Err(refusal) => (source.name(), refused(refusal)),
     };
-    if arguments.json {
-        terminal.json(&report_json(&tool, &effective.agent.name, &report))?;
+    told(&tool, &effective.agent.name, &report, arguments.json, terminal)
+}
+
+/// Says what came of a call.
+fn told(tool: &str, agent: &str, report: &Report, json: bool, terminal: &Terminal) -> anyhow::Result<Exit> {
+    if json {
+        terminal.json(&report_json(tool, agent, report))?;
     } else {
-        print(&tool, &effective.agent.name, &report, terminal)?;
+        print(tool, agent, report, terminal)?;
     }
     Ok(if report.outcome.is_ok() { Exit::Done } else { Exit::Failed })
 }
@@ -147,7 +167,7 @@ fn call(json: bool, terminal: Terminal) -> Call {
     }
 }
 
-fn refused(refusal: LinkRefusal) -> Report {
+pub(super) fn refused(refusal: LinkRefusal) -> Report {
     let (failure, denials) = match refusal {
         LinkRefusal::NotGranted { denial, .. } => (Failure::Denied(denial.clone()), vec![denial]),
         LinkRefusal::Unusable(failure) => (failure, Vec::new()),
