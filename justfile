@@ -136,8 +136,12 @@ _postgres:
 _zig VERSION="0.17.0":
     #!/usr/bin/env bash
     set -euo pipefail
-    [ "$(target/zig/ziglang/zig version 2>/dev/null)" != "{{VERSION}}" ] || exit 0
-    python3 -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target target/zig ziglang=={{VERSION}}
+    folder=target/toolchains/ziglang-{{VERSION}}
+    [ ! -e "$folder/installed" ] || exit 0
+    rm -rf "$folder"
+    python3 -m venv "$folder"
+    "$folder/bin/pip" install --quiet --disable-pip-version-check ziglang=={{VERSION}}
+    printf %s {{VERSION}} > "$folder/installed"
 
 # The packages that the tests of the example plugins are about
 _examples: _target

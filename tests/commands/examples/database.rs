@@ -14,7 +14,7 @@ use crate::world::World;
 /// An agent of the user's that may write in the workspace and has no list of tools.
 pub(crate) const WRITER: &str = "---\nname: writer\ndescription: Writes\n---\nYou write.\n";
 /// One that may only read.
-const READER: &str = "---\nname: reader\ndescription: Reads\ntools: [query_db, explain_query, execute_sql]\ngrants:\n  files: { \".\": read }\n---\nYou read.\n";
+pub(crate) const READER: &str = "---\nname: reader\ndescription: Reads\ntools: [query_db, explain_query, execute_sql]\ngrants:\n  files: { \".\": read }\n---\nYou read.\n";
 
 const PLUGIN: &str = "database-tools";
 

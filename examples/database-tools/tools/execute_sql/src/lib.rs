@@ -29,7 +29,7 @@ pub struct Input {
 }
 
 palisade_sdk::tool! {
-    /// Executes SQL that changes an SQLite database: one statement, or several as one transaction. Says how many rows
+    /// Execute SQL queries that change an SQLite database: one statement, or several as one transaction. Says how many rows
     /// changed, and shows the rows of the last statement if it has some (`RETURNING`). If anything fails or takes too
     /// long, nothing is changed. Put values into `parameters`, not into the text of the statement.
     #[tool(needs = ["fs.read", "fs.write"], read_only = false, idempotent = false)]
