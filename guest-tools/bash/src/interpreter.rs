@@ -47,8 +47,11 @@ pub(crate) async fn run(script: &str, directory: &Path, time: Option<Duration>) 
             code
         }
     };
-    let take = |kept: Arc<Mutex<Kept>>| lock(&kept).clone();
-    Ended { code, stdout: take(stdout), stderr: take(stderr), directory: bash.shell_state_view().cwd }
+    let take = |kept: Arc<Mutex<Kept>>| std::mem::take(&mut *lock(&kept));
+    let ended = Ended { code, stdout: take(stdout), stderr: take(stderr), directory: bash.shell_state_view().cwd };
+    // All memory goes with the call; taking the shell apart piece by piece first would only cost time.
+    std::mem::forget(bash);
+    ended
 }
 
 fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {
