@@ -44,6 +44,20 @@ fn a_refusal_is_said_in_the_usual_words() {
         let usual = ["Permission denied", "Operation not permitted", "Read-only file system"];
         assert!(usual.iter().any(|words| ran.stderr.contains(words)), "{script}: {ran:?}");
     }
+    // `-f` is about what is not there, not about what may not be removed; the script goes on.
+    for (script, said) in [
+        ("rm -rf file", "rm: cannot remove 'file': "),
+        ("rm -rf folder", "rm: cannot remove 'folder/file': "),
+        ("gzip file", "gzip: "),
+        ("split file", "split: "),
+        ("tar cf all.tar file", "tar: "),
+        ("truncate -s 1 file", "truncate: "),
+        ("sha256sum nothing", "sha256sum: nothing: No such file or directory\n"),
+    ] {
+        let ran = shell.run(&world, &format!("{script}; echo $?"));
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, "1\n"), "{script}: {ran:?}");
+        assert!(ran.stderr.starts_with(said) && !ran.stderr.contains("io error"), "{script}: {ran:?}");
+    }
     assert_eq!(shell.run(&world, "cat file; ls"), ran(0, "minefile\nfolder\n"));
     assert!(shell.run(&world, "cat nothing").stderr.contains("No such file or directory"));
     assert!(!shell.call(&world, "echo x > new").denials.is_empty(), "what was refused is recorded");

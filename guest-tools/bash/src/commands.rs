@@ -16,6 +16,8 @@ mod mv;
 mod nested;
 mod options;
 mod output;
+mod plainly;
+mod rm;
 mod seq;
 mod tee;
 mod uniq;
@@ -35,7 +37,7 @@ pub(crate) const LEFT_OUT: [&str; 25] = [
 
 /// Adds them.
 pub(crate) fn add(builder: BashBuilder) -> BashBuilder {
-    builder
+    plainly::add(builder)
         .command("cat", cat::Cat)
         .command("cp", cp::Cp)
         .command("cut", cut::Cut)
@@ -44,6 +46,7 @@ pub(crate) fn add(builder: BashBuilder) -> BashBuilder {
         .command("head", ends::Ends::Head)
         .command("ls", ls::Ls)
         .command("mv", mv::Mv)
+        .command("rm", rm::Rm)
         .command("seq", seq::Seq)
         .command("tail", ends::Ends::Tail)
         .command("tee", tee::Tee)

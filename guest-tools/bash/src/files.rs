@@ -9,7 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use bashkit::{DirEntry, FileSystem, FileSystemExt, FileType, Result};
-use palisade_sdk::files::{self as sdk, FileError};
+use palisade_sdk::files::{self as sdk, FileError, Kind};
 
 use crate::{
     links,
@@ -218,6 +218,22 @@ fn remove_all(directory: &Path) -> io::Result<()> {
     failed.and(fs::remove_dir(directory))
 }
 
+/// What is in a directory, and of what kind each is: one call to the host, however many there are.
+pub(crate) fn kinds(path: &Path) -> io::Result<Vec<(String, FileType)>> {
+    let Place::Real(real) = Place::of(path) else {
+        return Ok(list(path)?.into_iter().map(|entry| (entry.name, entry.metadata.file_type)).collect());
+    };
+    let listing = sdk::list(known(&real).ok_or_else(not_found)?).map_err(said)?;
+    let kind = |kind| match kind {
+        Kind::File => FileType::File,
+        Kind::Directory => FileType::Directory,
+        Kind::Symlink => FileType::Symlink,
+        Kind::Other => FileType::Fifo,
+    };
+    Ok(listing.entries.into_iter().map(|entry| (entry.name, kind(entry.kind))).collect())
+}
+
+/// What is in a directory, with all that is known of each.
 pub(crate) fn list(path: &Path) -> io::Result<Vec<DirEntry>> {
     match Place::of(path) {
         Place::Listed(names) => Ok(names
@@ -244,14 +260,17 @@ pub(crate) fn list(path: &Path) -> io::Result<Vec<DirEntry>> {
 }
 
 pub(crate) fn look(path: &Path) -> io::Result<bashkit::Metadata> {
-    let made_up =
-        |file_type, mode| bashkit::Metadata { file_type, size: 0, mode, modified: UNIX_EPOCH, created: UNIX_EPOCH };
     match Place::of(path) {
         Place::Real(real) => fs::symlink_metadata(&real).map(|there| shown(&real, &there)).map_err(usual),
         Place::Device(_) => Ok(made_up(FileType::File, 0o666)),
         Place::Listed(_) => Ok(made_up(FileType::Directory, 0o555)),
         Place::Nowhere => Err(not_found()),
     }
+}
+
+/// What is known of something that was not looked at, or cannot be.
+pub(crate) fn made_up(file_type: FileType, mode: u32) -> bashkit::Metadata {
+    bashkit::Metadata { file_type, size: 0, mode, modified: UNIX_EPOCH, created: UNIX_EPOCH }
 }
 
 /// What the shell is told of a file. The host tells no more of its mode than whether it can be run.

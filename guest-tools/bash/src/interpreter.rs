@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use bashkit::{Bash, BashBuilder, Error, ExecutionLimits, MemoryLimits, SessionLimits};
+use bashkit::{Bash, BashBuilder, BuiltinRegistry, Error, ExecutionLimits, MemoryLimits, SessionLimits};
 
 use crate::{commands, files::Folders, host, kept::Kept, place::WORKSPACE};
 
@@ -47,8 +47,11 @@ pub(crate) async fn run(script: &str, directory: &Path, time: Option<Duration>) 
             code
         }
     };
-    let take = |kept: Arc<Mutex<Kept>>| lock(&kept).clone();
-    Ended { code, stdout: take(stdout), stderr: take(stderr), directory: bash.shell_state_view().cwd }
+    let take = |kept: Arc<Mutex<Kept>>| std::mem::take(&mut *lock(&kept));
+    let ended = Ended { code, stdout: take(stdout), stderr: take(stderr), directory: bash.shell_state_view().cwd };
+    // All memory goes with the call; taking the shell apart piece by piece first would only cost time.
+    std::mem::forget(bash);
+    ended
 }
 
 fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {
@@ -57,18 +60,14 @@ fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {
 
 /// The shell with its own commands, and those of the host that it does not have itself.
 fn shell(directory: &Path, time: Option<Duration>) -> Bash {
-    let bash = builder(directory, time).build();
+    let granted = BuiltinRegistry::new();
+    let bash = commands::add(plain(directory)).limits(limits(time)).builtin_registry(granted.clone()).build();
     let more = host::commands();
-    if more.is_empty() {
-        return bash;
+    if !more.is_empty() {
+        let own = bash.builtin_names();
+        commands::add_granted(&granted, more.into_iter().filter(|name| !own.contains(name)));
     }
-    let own = bash.builtin_names();
-    let more = more.into_iter().filter(|name| !own.contains(name));
-    commands::add_granted(builder(directory, time), more).build()
-}
-
-fn builder(directory: &Path, time: Option<Duration>) -> BashBuilder {
-    commands::add(plain(directory)).limits(limits(time))
+    bash
 }
 
 /// The interpreter with its own commands alone.

@@ -42,12 +42,8 @@ const KNOWN: Known = Known {
 #[async_trait]
 impl Command for Cp {
     async fn execute(&self, context: CommandContext<'_>) -> Result<CommandStatus> {
-        let given = match KNOWN.read(context.args) {
-            Ok(given) => given,
-            Err(words) => return refuse(&context, &words, 1).await,
-        };
-        let pairs = match destinations(&context, &given) {
-            Ok(pairs) => pairs,
+        let (given, pairs) = match destinations(&context, &KNOWN) {
+            Ok(read) => read,
             Err(words) => return refuse(&context, &words, 1).await,
         };
         let real = |operand: &str| changeable(&absolute(context.cwd, operand));

@@ -4,14 +4,19 @@ use std::fs;
 
 use bashkit::CommandContext;
 
-use super::{input::absolute, options::Given};
+use super::{
+    input::absolute,
+    options::{Given, Known},
+};
 use crate::files::changeable;
 
-/// Each source with the path that it gets: the target, or its own name in the directory that is the target.
+/// The options, and each source with the path that it gets: the target, or its own name in the directory that is
+/// the target. The error is what the command says.
 pub(super) fn destinations(
     context: &CommandContext<'_>,
-    given: &Given,
-) -> std::result::Result<Vec<(String, String)>, String> {
+    known: &Known,
+) -> std::result::Result<(Given, Vec<(String, String)>), String> {
+    let given = known.read(context.args)?;
     let mut sources = given.operands.clone();
     let target = match given.value('t').map(str::to_owned).or_else(|| sources.pop()) {
         Some(target) if !sources.is_empty() => target,
@@ -31,5 +36,6 @@ pub(super) fn destinations(
         }
         false => target.clone(),
     };
-    Ok(sources.into_iter().map(|source| (source.clone(), to(&source))).collect())
+    let pairs = sources.into_iter().map(|source| (source.clone(), to(&source))).collect();
+    Ok((given, pairs))
 }

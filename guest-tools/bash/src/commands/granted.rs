@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use bashkit::{BashBuilder, Command, CommandContext, CommandStatus, Result};
+use bashkit::{BuiltinRegistry, Command, CommandContext, CommandStatus, Result};
 
 use super::output::{complain, refuse};
 use crate::{
@@ -21,8 +21,8 @@ const OUT_OF_TIME: i32 = 124;
 const ENDED: i32 = 137;
 
 /// Adds a command for each of these names.
-pub(crate) fn add(builder: BashBuilder, names: impl Iterator<Item = String>) -> BashBuilder {
-    names.fold(builder, |builder, name| builder.command(name, Granted))
+pub(crate) fn add(commands: &BuiltinRegistry, names: impl Iterator<Item = String>) {
+    names.for_each(|name| commands.insert_command(name, Granted));
 }
 
 #[async_trait]

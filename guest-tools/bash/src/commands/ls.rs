@@ -8,7 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use bashkit::{Command, CommandContext, CommandStatus, Error, FileType, Metadata, Result};
+use bashkit::{Command, CommandContext, CommandStatus, DirEntry, Error, FileType, Metadata, Result};
 
 use self::row::{long, name_only};
 use super::{
@@ -127,11 +127,7 @@ impl Shown<'_> {
     async fn directory(&mut self, name: &str, path: &Path, titled: bool) -> Result<Vec<(String, PathBuf)>> {
         let all = self.given.has('a') || self.given.has('f');
         let hidden = all || self.given.has('A');
-        let listed = match files::list(path) {
-            Err(_) => self.context.fs.read_dir(path).await,
-            listed => listed.map_err(Error::Io),
-        };
-        let listed = match listed {
+        let listed = match self.listed(path).await {
             Ok(listed) => listed,
             Err(error) => {
                 self.trouble_opening(name, &error).await?;
@@ -165,6 +161,25 @@ impl Shown<'_> {
             .into_iter()
             .filter(|entry| entry.metadata.file_type.is_dir() && ![".", ".."].contains(&entry.name.as_str()));
         Ok(inner.map(|entry| (format!("{}/{}", name.trim_end_matches('/'), entry.name), entry.path)).collect())
+    }
+
+    /// What is in a directory. Names and kinds come in one piece; the rest costs a look at each.
+    async fn listed(&self, path: &Path) -> Result<Vec<DirEntry>> {
+        let by_kind = |(name, kind)| DirEntry { name, metadata: files::made_up(kind, 0) };
+        let listed = if self.shows_more_than_kinds() {
+            files::list(path)
+        } else {
+            files::kinds(path).map(|kinds| kinds.into_iter().map(by_kind).collect())
+        };
+        match listed {
+            Ok(listed) => Ok(listed),
+            Err(_) => self.context.fs.read_dir(path).await,
+        }
+    }
+
+    /// Whether sizes, times or modes are shown or sorted by.
+    fn shows_more_than_kinds(&self) -> bool {
+        self.is_long() || ['F', 's', 'S', 't'].into_iter().any(|option| self.given.has(option))
     }
 
     async fn entry(&self, name: String, path: PathBuf, mut metadata: Metadata) -> Entry {
