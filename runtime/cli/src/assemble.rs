@@ -1,20 +1,32 @@
 //! The one place where every crate meets: settings become an engine, a compiler, an agent that can
 //! act, and a model. Each is made when it is first needed, because start-up time matters.
 
-use std::{mem, path::Path, sync::Arc};
+use std::{
+    mem,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use anyhow::{Context as _, bail};
 use palisade_agent::{Provider, Tool};
 use palisade_catalog::{Effective, Equipped};
 use palisade_model::{Choice, Offline, Recording, Scripted, Secrets, Target};
-use palisade_sandbox::{ArtifactCache, Compiler, Engine, Network, Workspace};
+use palisade_sandbox::{ArtifactCache, Compiler, Engine, Network, Storage, Workspace};
 
-use crate::{choose, config::Config, outside::Place, render::Terminal, settings::Settings, web};
+use crate::{
+    choose, config::Config, database::Database, outside::Place, render::Terminal, settings::Settings,
+    spaces::KeptSpaces, web,
+};
 
 /// What a command works with.
 pub(crate) struct Assembly {
     pub(crate) engine: Engine,
+    settings: Settings,
+    terminal: Terminal,
     network: Option<Network>,
+    /// Where tools keep what they may keep.
+    database: Option<Database>,
+    spaces: OnceLock<Arc<KeptSpaces>>,
     compiler: Arc<Compiler>,
 }
 
@@ -33,12 +45,15 @@ impl Assembly {
         };
         let engine = engine.context("run `palisade doctor` to see what is missing")?;
         let compiler = Arc::new(compiler(settings, terminal));
-        Ok(Self { engine, network: None, compiler })
+        let (settings, terminal) = (settings.clone(), terminal.clone());
+        let (network, database) = (None, None);
+        Ok(Self { engine, settings, terminal, network, database, spaces: OnceLock::new(), compiler })
     }
 
-    /// The same, where tools reach the hosts that they are granted.
+    /// The same, where tools reach the hosts that they are granted, and keep what they are granted to keep.
     pub(crate) fn reaching(self, config: &Config) -> Self {
-        Self { network: Some(web::network(config)), ..self }
+        let database = Database::of(config, &self.settings);
+        Self { network: Some(web::network(config)), database: Some(database), ..self }
     }
 
     /// Compiles components that are not part of this program; without a cache, each time anew.
@@ -54,7 +69,15 @@ impl Assembly {
         workspace: &Path,
         host: &[Arc<dyn Tool>],
     ) -> anyhow::Result<Equipped> {
-        let mut workspace = Workspace::open(workspace)?;
+        let folder = workspace;
+        let mut workspace = Workspace::open(folder)?;
+        if let (Some(database), true) = (&self.database, effective.grants.storage.is_some()) {
+            // All agents of one assembly work in one folder.
+            let spaces = self
+                .spaces
+                .get_or_init(|| Arc::new(KeptSpaces::new(database.clone(), folder.to_owned(), self.terminal.clone())));
+            workspace = workspace.with_storage(Arc::clone(spaces) as Arc<dyn Storage>);
+        }
         if let Some(network) = &self.network {
             workspace = workspace.with_network(network.clone());
         }

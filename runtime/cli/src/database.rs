@@ -54,6 +54,11 @@ impl Database {
     /// Opens it for work in a folder. Refuses a file in there: an agent could read in it what was said elsewhere, and
     /// change what it was said to have done. The user's data folder is there for no agent.
     pub(crate) async fn open_beside(&self, workspace: &Path) -> anyhow::Result<Opened> {
+        open_at(self.url_beside(workspace)?).await
+    }
+
+    /// Where it is, unless that is in the folder that is worked in.
+    pub(crate) fn url_beside(&self, workspace: &Path) -> anyhow::Result<StoreUrl> {
         let url = self.url()?;
         // Its folder may still have to be made.
         let folder = url.path().and_then(|path| path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok()));
@@ -63,7 +68,7 @@ impl Database {
         if is_below(workspace) && !is_hidden {
             bail!("{url} lies in the folder that is worked in, where agents could change it; keep it elsewhere");
         }
-        open_at(url).await
+        Ok(url)
     }
 
     /// Opens it. A file that is not there is made.

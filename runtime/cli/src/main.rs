@@ -18,6 +18,7 @@ mod places;
 mod render;
 mod sessions;
 mod settings;
+mod spaces;
 mod traces;
 mod web;
 mod commands {

@@ -1,4 +1,4 @@
-//! What lasts: sessions, what was said in them, the runs that work on them.
+//! What lasts: sessions, what was said in them, the runs that work on them, and what tools keep ([`Spaces`]).
 //!
 //! [`open`] gives a [`palisade_agent::Store`] by its address: a file of SQLite (the default), a Postgres server,
 //! or the memory of this process. Whichever it is behaves the same; one suite of tests holds for all three.
@@ -10,6 +10,7 @@ mod memory;
 mod owner;
 mod postgres;
 mod rules;
+mod spaces;
 mod sql;
 mod sqlite;
 mod usage;
@@ -24,6 +25,7 @@ pub use examine::{Examined, examine};
 pub use memory::Memory;
 pub use owner::this_process;
 pub use postgres::Postgres;
+pub use spaces::{Kept, Space, Spaces, open_spaces};
 pub use sql::Sql;
 pub use sqlite::Sqlite;
 
@@ -76,6 +78,9 @@ pub const INSTANTS: &[&str] = &[
     "store.audit.after_commit",
 ];
 
+/// The same for the spaces of tools, which no session is part of.
+pub const SPACE_INSTANTS: &[&str] = &["store.keep.begin", "store.keep.before_commit", "store.keep.after_commit"];
+
 /// A store that is being opened.
 pub type Opening = Pin<Box<dyn Future<Output = Result<Arc<dyn Store>, StoreError>> + Send>>;
 
@@ -90,8 +95,10 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, StoreError> {
         Some(("memory", "")) => Ok(Arc::new(Memory::new())),
         Some(("sqlite", path)) if !path.is_empty() => Ok(Arc::new(Sqlite::open(path).await?)),
         Some(("postgres" | "postgresql", _)) => Ok(Arc::new(Postgres::connect(address).await?)),
-        _ => {
-            Err(StoreError::Invalid("the address of a store is `sqlite:PATH`, `postgres://…` or `memory:`".to_owned()))
-        }
+        _ => Err(no_address()),
     }
+}
+
+fn no_address() -> StoreError {
+    StoreError::Invalid("the address of a store is `sqlite:PATH`, `postgres://…` or `memory:`".to_owned())
 }

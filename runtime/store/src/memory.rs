@@ -1,6 +1,7 @@
 //! What lasts as long as the process: for where there is no place for a database, and what the databases are
 //! compared with.
 
+mod spaces;
 mod state;
 
 use std::{
@@ -21,6 +22,7 @@ use state::State;
 #[derive(Debug, Default)]
 pub struct Memory {
     state: Mutex<State>,
+    spaces: Mutex<spaces::Values>,
     clock: Clock,
 }
 
@@ -32,7 +34,11 @@ impl Memory {
 
     /// An empty one that goes by this clock.
     pub fn by(clock: Clock) -> Self {
-        Self { state: Mutex::default(), clock }
+        Self { clock, ..Self::default() }
+    }
+
+    fn spaces(&self) -> MutexGuard<'_, spaces::Values> {
+        self.spaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The state. Every change to it is checked before it is made, so what a panic leaves behind is whole.

@@ -12,6 +12,7 @@ mod message;
 mod record;
 mod schema;
 mod session;
+mod space;
 mod store;
 
 use async_trait::async_trait;

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 use palisade_catalog::BuiltIn;
-use palisade_sandbox::{Description, Import};
+use palisade_sandbox::{Compiled, Description, Import};
 use serde_json::{Value, json};
 
 use crate::{
@@ -155,6 +155,21 @@ fn described(description: &Description) -> Value {
         "idempotent": idempotent,
         "input_schema": schema,
     })
+}
+
+/// What is said of a component that offers no tool.
+fn nothing_offered(compiled: &Compiled) -> String {
+    let left = compiled.not_offered();
+    let reasons: Vec<String> =
+        left.iter().take(8).map(|left| format!("`{}`: {}", left.function, left.reason)).collect();
+    match reasons.is_empty() {
+        true => "it exports no function".to_owned(),
+        false => format!("none of its functions can be a tool ({})", reasons.join("; ")),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn import_json(import: &Import) -> Value {

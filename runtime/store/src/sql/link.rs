@@ -26,6 +26,8 @@ pub(crate) enum Value<'v> {
     Number(Option<i64>),
     /// A text, or none.
     Text(Option<&'v str>),
+    /// Bytes.
+    Bytes(&'v [u8]),
 }
 
 impl From<i64> for Value<'_> {
@@ -58,6 +60,12 @@ impl<'v> From<&'v String> for Value<'v> {
     }
 }
 
+impl<'v> From<&'v [u8]> for Value<'v> {
+    fn from(bytes: &'v [u8]) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
 impl<'v> From<Option<&'v str>> for Value<'v> {
     fn from(text: Option<&'v str>) -> Self {
         Self::Text(text)
@@ -82,6 +90,7 @@ macro_rules! bound {
         $values.iter().fold(sqlx::query($sql), |query, value| match *value {
             Value::Number(number) => query.bind(number),
             Value::Text(text) => query.bind(text),
+            Value::Bytes(bytes) => query.bind(bytes),
         })
     };
 }
@@ -181,6 +190,10 @@ impl Row {
     }
 
     pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<String>, Fault> {
+        column!(self, column)
+    }
+
+    pub(crate) fn bytes(&self, column: usize) -> Result<Vec<u8>, Fault> {
         column!(self, column)
     }
 

@@ -13,12 +13,13 @@ pub(crate) enum Dialect {
 }
 
 /// One step for each version, as separate statements. A step is never changed once it was released.
-const STEPS: &[&[&str]] = &[&[
-    "CREATE TABLE tenants (
+const STEPS: &[&[&str]] = &[
+    &[
+        "CREATE TABLE tenants (
         tenant TEXT NOT NULL PRIMARY KEY,
         moment BIGINT NOT NULL
     )",
-    "CREATE TABLE sessions (
+        "CREATE TABLE sessions (
         tenant TEXT NOT NULL,
         id TEXT NOT NULL,
         agent TEXT NOT NULL,
@@ -41,13 +42,13 @@ const STEPS: &[&[&str]] = &[&[
         lasts BIGINT,
         PRIMARY KEY (tenant, id)
     )",
-    "CREATE UNIQUE INDEX sessions_names ON sessions (tenant, agent, name_key) WHERE name_key IS NOT NULL",
-    "CREATE UNIQUE INDEX sessions_updated ON sessions (tenant, updated_at)",
-    // Those that nobody delegated are what people and routing look for.
-    "CREATE INDEX sessions_agents ON sessions (tenant, agent, updated_at) WHERE parent IS NULL",
-    "CREATE INDEX sessions_workspaces ON sessions (tenant, workspace, updated_at) WHERE parent IS NULL",
-    "CREATE INDEX sessions_parents ON sessions (tenant, parent, updated_at) WHERE parent IS NOT NULL",
-    "CREATE TABLE entries (
+        "CREATE UNIQUE INDEX sessions_names ON sessions (tenant, agent, name_key) WHERE name_key IS NOT NULL",
+        "CREATE UNIQUE INDEX sessions_updated ON sessions (tenant, updated_at)",
+        // Those that nobody delegated are what people and routing look for.
+        "CREATE INDEX sessions_agents ON sessions (tenant, agent, updated_at) WHERE parent IS NULL",
+        "CREATE INDEX sessions_workspaces ON sessions (tenant, workspace, updated_at) WHERE parent IS NULL",
+        "CREATE INDEX sessions_parents ON sessions (tenant, parent, updated_at) WHERE parent IS NOT NULL",
+        "CREATE TABLE entries (
         tenant TEXT NOT NULL,
         session TEXT NOT NULL,
         number BIGINT NOT NULL,
@@ -56,7 +57,7 @@ const STEPS: &[&[&str]] = &[&[
         PRIMARY KEY (tenant, session, number),
         FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, id) ON DELETE CASCADE
     )",
-    "CREATE TABLE runs (
+        "CREATE TABLE runs (
         tenant TEXT NOT NULL,
         id TEXT NOT NULL,
         session TEXT NOT NULL,
@@ -83,8 +84,8 @@ const STEPS: &[&[&str]] = &[&[
         UNIQUE (tenant, session, token),
         FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, id) ON DELETE CASCADE
     )",
-    "CREATE INDEX runs_started ON runs (tenant, started_at)",
-    "CREATE TABLE calls (
+        "CREATE INDEX runs_started ON runs (tenant, started_at)",
+        "CREATE TABLE calls (
         tenant TEXT NOT NULL,
         run TEXT NOT NULL,
         number BIGINT NOT NULL,
@@ -96,7 +97,7 @@ const STEPS: &[&[&str]] = &[&[
         UNIQUE (tenant, run, id),
         FOREIGN KEY (tenant, run) REFERENCES runs (tenant, id) ON DELETE CASCADE
     )",
-    "CREATE TABLE messages (
+        "CREATE TABLE messages (
         tenant TEXT NOT NULL,
         id TEXT NOT NULL,
         session TEXT NOT NULL,
@@ -105,9 +106,9 @@ const STEPS: &[&[&str]] = &[&[
         PRIMARY KEY (tenant, id),
         FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, id) ON DELETE CASCADE
     )",
-    "CREATE INDEX messages_sessions ON messages (tenant, session)",
-    "CREATE INDEX messages_waiting ON messages (tenant, session, moment) WHERE message IS NOT NULL",
-    "CREATE TABLE audits (
+        "CREATE INDEX messages_sessions ON messages (tenant, session)",
+        "CREATE INDEX messages_waiting ON messages (tenant, session, moment) WHERE message IS NOT NULL",
+        "CREATE TABLE audits (
         tenant TEXT NOT NULL,
         at BIGINT NOT NULL,
         session TEXT,
@@ -116,8 +117,27 @@ const STEPS: &[&[&str]] = &[&[
         detail TEXT NOT NULL,
         PRIMARY KEY (tenant, at)
     )",
-    "CREATE INDEX audits_sessions ON audits (tenant, session, at) WHERE session IS NOT NULL",
-]];
+        "CREATE INDEX audits_sessions ON audits (tenant, session, at) WHERE session IS NOT NULL",
+    ],
+    &[
+        // How many bytes of keys and values a space holds.
+        "CREATE TABLE spaces (
+        tenant TEXT NOT NULL,
+        space TEXT NOT NULL,
+        bytes BIGINT NOT NULL,
+        PRIMARY KEY (tenant, space)
+    )",
+        // Keys are bytes too: they are anybody's, and sorted alike everywhere.
+        "CREATE TABLE space_values (
+        tenant TEXT NOT NULL,
+        space TEXT NOT NULL,
+        key BYTEA NOT NULL,
+        value BYTEA NOT NULL,
+        PRIMARY KEY (tenant, space, key),
+        FOREIGN KEY (tenant, space) REFERENCES spaces (tenant, space) ON DELETE CASCADE
+    )",
+    ],
+];
 
 /// The newest version that is known.
 pub(crate) const KNOWN: i64 = STEPS.len() as i64;

@@ -2,6 +2,7 @@
 
 mod holding;
 mod sessions;
+mod spaces;
 mod telling;
 
 /// Holds claims against a store in memory, one in a file, and one in a server.
@@ -61,4 +62,11 @@ hold! {
         usage_adds_up
         audit_records_come_newest_first
         a_session_begins_with_what_was_said_elsewhere;
+    spaces:
+        a_value_is_found_as_it_was_kept
+        a_space_holds_no_more_than_it_may
+        spaces_and_tenants_never_see_each_other
+        keys_are_sorted_and_narrowed_by_their_beginning
+        what_cannot_be_a_key_or_a_space_is_refused
+        many_keep_at_once_and_the_limit_holds;
 }

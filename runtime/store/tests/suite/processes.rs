@@ -10,7 +10,7 @@ use std::{
 };
 
 use palisade_agent::{Change, Listing, Store, StoreError, at_instants};
-use palisade_store::{INSTANTS, Sqlite, this_process};
+use palisade_store::{INSTANTS, Kept, SPACE_INSTANTS, Space, Spaces as _, Sqlite, this_process};
 
 use crate::said::{LASTS, answered, batch, key, message, numbers, run, session, user};
 
@@ -39,8 +39,9 @@ async fn a_part_in_another_test() {
     match part.split_once(' ') {
         None if part == "hold" => hold(Path::new(&path)).await,
         Some(("claim", run)) => claim(Path::new(&path), run).await,
+        Some(("keep", name)) => keep(Path::new(&path), name).await,
         Some(("die", instant)) => {
-            *DIES_AT.lock().unwrap() = INSTANTS.iter().find(|known| **known == instant).copied();
+            *DIES_AT.lock().unwrap() = INSTANTS.iter().chain(SPACE_INSTANTS).find(|known| **known == instant).copied();
             at_instants(|instant| {
                 if *DIES_AT.lock().unwrap() == Some(instant) {
                     Command::new("kill").args(["-9", &std::process::id().to_string()]).status().unwrap();
@@ -79,6 +80,57 @@ async fn claim(path: &Path, run: &str) {
     }
     // A process that is gone loses what it won.
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+}
+
+fn space() -> Space {
+    Space { tenant: "a".into(), name: "plugin".into() }
+}
+
+/// What each value of [`keep`] counts for, and how many all together may be kept.
+const SIZE: usize = 10;
+const ROOM: u64 = 300;
+
+/// Keeps as many values as there is room for when it is told to, and says how many that were.
+async fn keep(path: &Path, name: &str) {
+    let store = Sqlite::open(path).await.unwrap();
+    println!("said: ready");
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+    let mut kept = 0;
+    loop {
+        let key = format!("{name}{kept:03}");
+        match store.keep(&space(), &key, &vec![7; SIZE - key.len()], ROOM).await.unwrap() {
+            Kept::Yes => kept += 1,
+            Kept::Full => break,
+        }
+    }
+    println!("said: {kept}");
+    // What was said to be kept is, however this ends.
+    Command::new("kill").args(["-9", &std::process::id().to_string()]).status().unwrap();
+}
+
+#[tokio::test]
+async fn two_processes_that_keep_values_at_once_lose_nothing_and_stay_within_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    Sqlite::open(&path).await.unwrap().close().await.unwrap();
+    let mut keepers: Vec<_> = ["x", "y"].iter().map(|name| start(&format!("keep {name}"), &path)).collect();
+    let mut voices: Vec<_> = keepers.iter_mut().map(|keeper| BufReader::new(keeper.stdout.take().unwrap())).collect();
+    for voice in &mut voices {
+        assert_eq!(hear(voice).as_deref(), Some("ready"));
+    }
+    for keeper in &mut keepers {
+        use std::io::Write;
+        keeper.stdin.as_mut().unwrap().write_all(b"now\n").unwrap();
+    }
+    let said: Vec<usize> = voices.iter_mut().map(|voice| hear(voice).unwrap().parse().unwrap()).collect();
+    for keeper in &mut keepers {
+        keeper.wait().unwrap();
+    }
+    let store = Sqlite::open(&path).await.unwrap();
+    let counted = [store.keys(&space(), "x").await.unwrap().len(), store.keys(&space(), "y").await.unwrap().len()];
+    assert_eq!(counted[..], said[..]);
+    assert_eq!(said.iter().sum::<usize>() * SIZE, usize::try_from(ROOM).unwrap());
 }
 
 /// STO-12
@@ -150,6 +202,9 @@ async fn do_everything(path: &Path, tell: impl Fn(&str)) {
     };
     store.audit(&record).await.unwrap();
     tell("audited");
+    let kept = store.keep(&space(), "key", b"value", 8).await.unwrap();
+    assert_eq!(kept, Kept::Yes);
+    tell("kept");
     store.create(session("a", "other")).await.unwrap();
     store.clear(&self::key("a", "other")).await.unwrap();
     store.delete(&self::key("a", "other")).await.unwrap();
@@ -163,13 +218,13 @@ async fn every_instant_is_passed() {
     at_instants(|instant| PASSED.lock().unwrap().extend([instant]));
     let folder = tempfile::tempdir().unwrap();
     do_everything(&folder.path().join("store.db"), |_| ()).await;
-    assert_eq!(*PASSED.lock().unwrap(), INSTANTS.iter().copied().collect());
+    assert_eq!(*PASSED.lock().unwrap(), INSTANTS.iter().chain(SPACE_INSTANTS).copied().collect());
 }
 
 /// STO-02, STO-09: what was acknowledged is there once, and what was not is there whole or not at all.
 #[tokio::test]
 async fn a_process_that_is_killed_at_any_instant_loses_nothing_that_was_acknowledged() {
-    for instant in INSTANTS {
+    for instant in INSTANTS.iter().chain(SPACE_INSTANTS) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let mut child = start(&format!("die {instant}"), &path);
@@ -188,6 +243,11 @@ async fn a_process_that_is_killed_at_any_instant_loses_nothing_that_was_acknowle
 async fn check(store: &Sqlite, said: &[&str], instant: &str) {
     let key = key("a", "s");
     let was = |word: &str| said.contains(&word);
+    let kept = store.value(&space(), "key").await.unwrap();
+    assert!(!was("kept") || kept.as_deref() == Some(b"value"), "{instant}");
+    // What it is counted for is what is there.
+    let room = 8 - if kept.is_some() { 8 } else { 0 };
+    assert_eq!(store.keep(&space(), "k", &vec![0; room], 8).await.unwrap() == Kept::Yes, kept.is_none(), "{instant}");
     let listing = Listing { tenant: "a".into(), ..Listing::default() };
     let sessions = store.sessions(&listing).await.unwrap();
     let Some(session) = sessions.iter().find(|session| session.id == "s") else {

@@ -9,11 +9,11 @@ use std::{
 use anyhow::{Context as _, bail};
 use palisade_catalog::{BuiltIn, Effective, EffectiveTool, Missing, available, effective};
 use palisade_grants::Decision;
-use palisade_sandbox::{Blame, Call, Captured, Cost, Failure, LinkRefusal, Report, Scope};
+use palisade_sandbox::{Blame, Bounds, Call, Captured, Compiled, Cost, Failure, LinkRefusal, Offer, Report, Scope};
 use serde_json::{Value, json};
 
 use super::{
-    plugin,
+    hexadecimal, nothing_offered, plugin,
     source::{self, Source},
 };
 use crate::{
@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// The agent whose sandbox it runs in; a tool of a plugin runs without one, with what its plugin was granted.
     #[arg(long, value_name = "AGENT")]
     pub(super) agent: Option<String>,
+    /// The function to call of a component that was not written for Palisade; needed if it offers several.
+    #[arg(long, value_name = "NAME")]
+    function: Option<String>,
     /// The input, a JSON object; `@FILE` reads it from a file, `-` from standard input.
     #[arg(long, value_name = "JSON|@FILE|-", default_value = "{}")]
     input: String,
@@ -52,12 +55,16 @@ Examples:
   palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
   palisade tools call ./my-tool.wasm --agent explore --input @input.json --json
   palisade tools call todo_add --input '{\"text\": \"water the plants\"}'
+  palisade tools call ./files.wasm --function list_directory --agent explore --input '{\"path\": \".\"}'
 
 Exit codes: 0 the call gave a result, 1 it failed or there was an error";
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let (workspace, registry) = arguments.lookup.open(settings)?;
     if let Some(tool) = plugin::find(&arguments.tool, &registry)? {
+        if arguments.function.is_some() {
+            bail!("a tool of a plugin is one tool; leave out --function");
+        }
         let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
         let assembly = Assembly::start_at(settings, terminal, config.typed.apart)?.reaching(&config);
         let effective = tool.effective(arguments.agent.as_deref(), &registry)?;
@@ -71,12 +78,15 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let effective = effective(registry.find(agent)?, &available(&registry), &registry);
     let source = Source::find(&arguments.tool)?;
     let input = input(&arguments.input)?;
+    if arguments.function.is_some() && matches!(source, Source::BuiltIn(_)) {
+        bail!("a built-in tool is one tool; leave out --function");
+    }
     if let Source::BuiltIn(tool) = &source {
         check_scope(tool, &input, &effective)?;
     }
     let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
     let assembly = Assembly::start_at(settings, terminal, config.typed.apart)?.reaching(&config);
-    let (tool, report) = match link(&source, &assembly, &effective, &workspace)? {
+    let (tool, report) = match link(&source, arguments.function.as_deref(), &assembly, &effective, &workspace)? {
         Ok((tool, scope)) => {
             // On the sandbox's own thread, so that even a call stuck in the kernel comes back.
             let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -118,6 +128,7 @@ const SHELL: &str = "bash";
 /// Links one tool and, of the agent's tools, only those that it calls: the rest is not needed.
 fn link(
     source: &Source,
+    function: Option<&str>,
     assembly: &Assembly,
     effective: &Effective,
     workspace: &Path,
@@ -139,17 +150,49 @@ fn link(
         }
         Source::File { .. } => {
             let described = source.load(assembly).and_then(|compiled| {
-                let description = compiled.describe(&assembly.engine)?;
-                Ok((compiled, description))
+                let offers = compiled.offers(&assembly.engine)?;
+                Ok((compiled, offers))
             });
-            let (compiled, description) = match described {
+            let (compiled, offers) = match described {
                 Ok(described) => described,
                 Err(failure) => return Ok(Err(LinkRefusal::Unusable(failure))),
             };
+            if offers.is_empty() {
+                let failure = Failure::BadComponent { reason: nothing_offered(&compiled) };
+                return Ok(Err(LinkRefusal::Unusable(failure)));
+            }
+            let Offer { description, entry } = chosen(offers, function, &compiled)?;
             let called = &compiled.needs().toolbox;
             let scope = assembly.equip(&with_tools(effective, |name| called.contains(name)), workspace, &[])?.scope;
-            Ok(scope.add(&compiled, &description, &description.name).map(|()| (description.name, scope)))
+            let bounds = Bounds { entry, ..Bounds::default() };
+            // Nobody says who it is but itself, so what it keeps is under what it is.
+            let space = format!("file:{}", hexadecimal(&compiled.digest()));
+            let added = scope.add_within(&compiled, &description, &space, bounds);
+            Ok(added.map(|()| (description.name, scope)))
         }
+    }
+}
+
+/// The tool of a component that is meant.
+fn chosen(offers: Vec<Offer>, function: Option<&str>, compiled: &Compiled) -> anyhow::Result<Offer> {
+    let names = offers.iter().map(|offer| offer.description.name.as_str()).collect::<Vec<_>>().join(", ");
+    let Some(function) = function else {
+        let mut offers = offers.into_iter();
+        return match (offers.next(), offers.next()) {
+            (Some(offer), None) => Ok(offer),
+            _ => bail!("the component offers several tools; choose one with --function: {names}"),
+        };
+    };
+    if compiled.is_tool() {
+        bail!("the component is one tool, `{names}`; leave out --function");
+    }
+    let is_meant = |offer: &Offer| offer.description.name == function || offer.entry.to_string() == function;
+    if let Some(offer) = offers.into_iter().find(is_meant) {
+        return Ok(offer);
+    }
+    match compiled.not_offered().into_iter().find(|left| left.function == function) {
+        Some(left) => bail!("`{function}` cannot be called as a tool: {}", left.reason),
+        None => bail!("the component offers no `{function}`; there are {names}"),
     }
 }
 
