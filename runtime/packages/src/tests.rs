@@ -1,4 +1,5 @@
 //! What strangers send.
+#![expect(clippy::disallowed_methods, reason = "tests make files, and a registry on this machine")]
 
 mod archives;
 mod folders;

@@ -226,7 +226,13 @@ fn digest(folder: &Dir, path: &str) -> Result<String, ReadError> {
     }
     let mut digest = Sha256::new();
     let mut file = folder.open(path)?;
-    io::copy(&mut file, &mut digest)?;
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            read => digest.update(&buffer[..read]),
+        }
+    }
     Ok(hexadecimal(&digest.finalize()))
 }
 

@@ -1,5 +1,4 @@
 //! Registries that lie, flood, and send us elsewhere. All of them are on this machine.
-#![expect(clippy::disallowed_methods, reason = "a registry of our own, on this machine")]
 
 use std::{
     collections::BTreeMap,

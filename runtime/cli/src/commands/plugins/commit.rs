@@ -105,6 +105,7 @@ pub(super) fn pins(locked: &Locked) -> anyhow::Result<std::collections::BTreeMap
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 mod tests {
     use std::{fs, path::Path};
 
