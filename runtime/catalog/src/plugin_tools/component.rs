@@ -289,3 +289,58 @@ impl PartialEq for PluginComponent {
 }
 
 impl Eq for PluginComponent {}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::skills::tests::Stage;
+
+    const MANIFEST: &str =
+        r#"{"name": "p", "tools": [{"name": "a", "component": "a.wasm", "capabilities": ["storage"]}]}"#;
+
+    fn plugin(stage: &Stage) -> Plugin {
+        stage.write("plugins/p/plugin.json", MANIFEST).write("plugins/p/a.wasm", "granted bytes");
+        stage.load().plugins()[0].clone()
+    }
+
+    fn component(plugin: &Plugin) -> PluginComponent {
+        PluginComponent::new(plugin, &plugin.tools[0], "a.wasm")
+    }
+
+    /// What was looked at when something was granted is what runs, whatever lies there by then.
+    #[test]
+    fn a_component_that_was_replaced_after_it_was_granted_something_is_refused() {
+        let stage = Stage::new();
+        let mut plugin = plugin(&stage);
+        assert!(component(&plugin).read().is_ok(), "one that nobody installed is not bound to anything");
+        let digest: String = Sha256::digest("granted bytes").iter().map(|byte| format!("{byte:02x}")).collect();
+        plugin.pinned = BTreeMap::from([("a.wasm".to_owned(), digest)]);
+        let checked = component(&plugin);
+        assert_eq!(checked.read().unwrap(), b"granted bytes");
+        stage.write("plugins/p/a.wasm", "other bytes!!");
+        let refused = checked.read().unwrap_err().to_string();
+        assert!(refused.contains("is not the one that was granted something"), "{refused}");
+        plugin.pinned = BTreeMap::from([("b.wasm".to_owned(), String::new())]);
+        let refused = component(&plugin).read().unwrap_err().to_string();
+        assert!(refused.contains("was not there when its plugin was installed"), "{refused}");
+    }
+
+    #[test]
+    fn nothing_is_lacking_that_was_granted() {
+        let stage = Stage::new();
+        let mut plugin = plugin(&stage);
+        assert_eq!(component(&plugin).lacks(), ["storage"]);
+        assert_eq!(component(&plugin).missing(&Grants::everything()), None);
+        let narrowed = component(&plugin).narrow(&Grants::everything());
+        assert_eq!(
+            (narrowed.clone(), component(&plugin).missing(&narrowed)),
+            (Grants::default(), Some(Capability::Storage))
+        );
+        plugin.granted = Granted::parse(["storage", "fs.write"]).unwrap();
+        assert!(component(&plugin).lacks().is_empty());
+        let narrowed = component(&plugin).narrow(&Grants::everything());
+        assert_eq!(narrowed, Grants { storage: Grants::everything().storage, ..Grants::default() });
+    }
+}
