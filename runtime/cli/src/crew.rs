@@ -64,7 +64,8 @@ impl Outfitter for Outfit {
     }
 
     fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String> {
-        let equipped = self.assembly.equip(effective, &self.workspace, host).map_err(|error| format!("{error:#}"))?;
+        let mut equipped =
+            self.assembly.equip(effective, &self.workspace, host).map_err(|error| format!("{error:#}"))?;
         let never = effective.agent.permission_mode == Some(PermissionMode::DontAsk);
         let mut toolbox = equipped.toolbox;
         if let Some(asker) = self.asker.as_ref().filter(|_| !never) {
@@ -73,7 +74,8 @@ impl Outfitter for Outfit {
         if let Some(data) = &self.data {
             toolbox = toolbox.keeping(Arc::new(Shelf::below(data)));
         }
-        Ok(Equipped { toolbox, ..equipped })
+        equipped.toolbox = toolbox;
+        Ok(equipped)
     }
 }
 
