@@ -113,7 +113,7 @@ fn one_that_imports_more_than_it_declares_is_refused_by_name() {
     let result = call(&equipped, "liar", json!({ "steps": [] }));
     let (kind, text) = failed(&result);
     assert_eq!(kind, FailureKind::Crashed);
-    assert!(text.contains("`liar` of the plugin `liar`") && text.contains("wasi:filesystem"), "{text}");
+    assert!(text.contains("`liar` of the plugin `liar`") && text.contains("palisade:host/files"), "{text}");
     assert!(text.contains("does not declare `fs.read` or `fs.write`"), "{text}");
     neighbours_work(&equipped);
     // The control: one that declares it works.
@@ -126,18 +126,16 @@ fn one_that_imports_more_than_it_declares_is_refused_by_name() {
 fn floods_and_hunger_end_the_call_and_nothing_else() {
     let stage = Stage::new();
     neighbour(&stage).plugin("bad", json!([told("flood", "flood.wasm", &[]), told("grow", "grow.wasm", &[])]));
-    stage.put("bad/flood.wasm", wasm("flood")).put("bad/grow.wasm", wasm("grow"));
+    stage.put("bad/flood.wasm", wasm("flood"));
     let equipped = stage.agent(&stage.load(), "tools: [flood, grow, good, read]");
     let flood = |way: &str, bytes: u64| call(&equipped, "flood", json!({ "way": way, "bytes": bytes }));
     assert_eq!(done(&flood("result", 10)), "xxxxxxxxxx");
     assert_eq!(failed(&flood("result", 8 << 20)).0, FailureKind::Limit);
     assert!(flood("stdout", 64 << 20).text().len() < 1 << 20);
     neighbours_work(&equipped);
-    let hungry = Handmade {
-        call: "(loop $more (drop (memory.grow (i32.const 16))) (br $more))".to_owned(),
-        ..Handmade::default()
-    };
+    let hungry = "(loop $more (br_if $more (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
+    let hungry = Handmade { call: hungry.to_owned(), ..Handmade::default() };
     stage.put("bad/grow.wasm", hungry.wasm().unwrap());
-    assert!(matches!(failed(&call(&equipped, "grow", json!({}))).0, FailureKind::Limit | FailureKind::Crashed));
+    assert_eq!(failed(&call(&equipped, "grow", json!({}))).0, FailureKind::Limit);
     neighbours_work(&equipped);
 }
