@@ -305,10 +305,12 @@ pub(crate) fn config() -> Config {
 /// they scale with cores.
 fn pool(settings: Settings) -> PoolingAllocationConfig {
     // There is as much of everything as all slots together can take, so that no guest takes what
-    // another needs.
-    const INSTANCES: u32 = 16;
-    const MEMORIES: u32 = 2;
-    const TABLES: u32 = 8;
+    // another needs. Instances are only counted; a memory is address space (4 GiB, of which a
+    // process has 128 TiB), and a table 800 kB of it. Python's compiler makes components of about
+    // forty instances, JavaScript's of three memories.
+    const INSTANCES: u32 = 64;
+    const MEMORIES: u32 = 4;
+    const TABLES: u32 = 16;
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(settings.slots)
         .total_core_instances(settings.slots.saturating_mul(INSTANCES))

@@ -48,8 +48,8 @@ impl Limits {
     /// What a tool of a trusted catalogue gets unless its agent says less.
     pub const STANDARD: Self = Self {
         memory: 256 << 20,
-        table_elements: 20_000,
-        instances: 16,
+        table_elements: 60_000,
+        instances: 64,
         stack: 512 << 10,
         call_time: Duration::from_secs(30),
         output: 1 << 20,
