@@ -17,6 +17,7 @@ mod home;
 mod model;
 mod offline;
 mod outside;
+mod plugins;
 mod prove;
 mod read_only;
 mod real_model;

@@ -32,6 +32,7 @@ mod commands {
     pub(crate) mod explain;
     pub(crate) mod man;
     pub(crate) mod models;
+    pub(crate) mod plugins;
     pub(crate) mod prove;
     pub(crate) mod run;
     pub(crate) mod sessions;
@@ -48,7 +49,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::{
     commands::{
         agents, chat, compile_worker, completions, config as config_command, confine_worker, doctor, explain, man,
-        models, prove, run, sessions as sessions_command, skills, stats, tool_runner, tools,
+        models, plugins, prove, run, sessions as sessions_command, skills, stats, tool_runner, tools,
     },
     render::Terminal,
     settings::Settings,
@@ -73,6 +74,7 @@ Examples:
   palisade prove explore                try to break out of its sandbox
   palisade agents new reviewer          write an agent of your own
   palisade skills list                  which skills agents can use
+  palisade plugins list                 which plugins there are
   palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
   palisade models                       which models there are
   palisade doctor                       does it work on this machine?
@@ -103,6 +105,8 @@ enum Command {
     Agents(agents::Command),
     #[command(subcommand)]
     Skills(skills::Command),
+    #[command(subcommand)]
+    Plugins(plugins::Command),
     Models(models::Arguments),
     #[command(subcommand)]
     Config(config_command::Command),
@@ -187,6 +191,7 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Doctor(arguments) => doctor::run(&arguments, &settings, terminal),
         Command::Agents(command) => agents::run(&command, &settings, terminal),
         Command::Skills(command) => skills::run(&command, &settings, terminal),
+        Command::Plugins(command) => plugins::run(&command, &settings, terminal),
         Command::Models(arguments) => models::run(&arguments, &settings, terminal),
         Command::Config(command) => config_command::run(&command, &settings, terminal),
         Command::Completions(arguments) => completions::run(&arguments, terminal),
