@@ -76,6 +76,8 @@ impl Workshop<'_> {
     }
 
     fn make(&self, project: &Project) -> anyhow::Result<Vec<Made>> {
+        // Before a compiler is fetched for nothing.
+        project.parts()?;
         let build = match project.language {
             // Cargo knows what has to be built again.
             Language::Rust => return self.timed(project, rust::build),
