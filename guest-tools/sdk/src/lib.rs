@@ -4,7 +4,7 @@
 //! stands above its arguments and their types give the JSON Schema, and [`tool!`] makes the component:
 //!
 //! ```
-//! palisade_sdk::tool! {
+//! palisade_tool::tool! {
 //!     /// Greets someone by name.
 //!     #[tool(needs = [], read_only = true, idempotent = true)]
 //!     pub fn greet(
@@ -12,7 +12,7 @@
 //!         name: String,
 //!         /// What to say instead of `Hello`.
 //!         greeting: Option<String>,
-//!     ) -> Result<String, palisade_sdk::Failure> {
+//!     ) -> Result<String, palisade_tool::Failure> {
 //!         let greeting = greeting.unwrap_or_else(|| "Hello".to_owned());
 //!         Ok(format!("{greeting}, {name}!"))
 //!     }
@@ -23,7 +23,7 @@
 //! An input that is shared or has attributes of its own is a type; then the function has it as its only argument:
 //!
 //! ```
-//! use palisade_sdk::{Failure, schemars, schemars::JsonSchema, serde, serde::Deserialize};
+//! use palisade_tool::{Failure, schemars, schemars::JsonSchema, serde, serde::Deserialize};
 //!
 //! #[derive(Deserialize, JsonSchema)]
 //! #[serde(deny_unknown_fields)]
@@ -32,7 +32,7 @@
 //!     name: String,
 //! }
 //!
-//! palisade_sdk::tool! {
+//! palisade_tool::tool! {
 //!     /// Greets someone by name.
 //!     #[tool(needs = [], read_only = true, idempotent = true)]
 //!     pub fn greet(input: Input) -> Result<String, Failure> {
@@ -48,7 +48,7 @@
 //! The same crate builds natively, so a tool's logic is tested with plain `cargo test`.
 
 // The types that the macro makes name this crate, also from inside it.
-extern crate self as palisade_sdk;
+extern crate self as palisade_tool;
 
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
@@ -124,8 +124,8 @@ macro_rules! tool {
         pub fn $name:ident($($(#[$about:meta])+ $field:ident: $Field:ty),* $(,)?) -> $Output:ty $body:block
     ) => {
         #[derive($crate::serde::Deserialize, $crate::schemars::JsonSchema)]
-        #[serde(crate = "palisade_sdk::serde", deny_unknown_fields)]
-        #[schemars(crate = "palisade_sdk::schemars")]
+        #[serde(crate = "palisade_tool::serde", deny_unknown_fields)]
+        #[schemars(crate = "palisade_tool::schemars")]
         /// The input of the tool.
         pub struct Input {
             $($(#[$about])+ $field: $Field,)*
