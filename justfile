@@ -14,7 +14,7 @@ run *ARGS: _palisade
     @{{palisade}} run "$@"
 
 # Every test: unit, hostile guests, command line
-test: _target _nextest _aimock _postgres _examples _registry
+test: _target _nextest _aimock _postgres _registry _python _javascript _c _examples
     cargo nextest run --workspace --no-fail-fast
     cargo test --workspace --doc --quiet
     cd examples && cargo test --quiet --locked --target-dir ../target/examples-build
@@ -53,7 +53,7 @@ prove *ARGS: _palisade
     @{{palisade}} prove "$@"
 
 # Measure, side by side; writes docs/benchmarks.md
-bench *ARGS: _target _ripgrep
+bench *ARGS: _target _ripgrep _python _javascript _c
     cargo build
     target/debug/palisade-bench {{ARGS}}
 
@@ -132,23 +132,46 @@ _postgres:
     echo "SKIPPED: Postgres is not here and cannot be installed, so the store is not tested against it; install postgresql" >&2
     [ "${CI:-}" != true ]
 
-# The C compiler for SQLite in WebAssembly, from PyPI
-_zig VERSION="0.17.0":
+# The packages that the tests of the example plugins are about; SQLite wants the C compiler
+_examples: _target _c
     #!/usr/bin/env bash
     set -euo pipefail
-    folder=target/toolchains/ziglang-{{VERSION}}
-    [ ! -e "$folder/installed" ] || exit 0
-    rm -rf "$folder"
-    python3 -m venv "$folder"
-    "$folder/bin/pip" install --quiet --disable-pip-version-check ziglang=={{VERSION}}
-    printf %s {{VERSION}} > "$folder/installed"
-
-# The packages that the tests of the example plugins are about
-_examples: _target
-    #!/usr/bin/env bash
-    set -euo pipefail
-    {{just_executable()}} --justfile {{justfile()}} _zig && examples/build && exit
+    examples/build && exit
     echo "SKIPPED: the example plugins cannot be built here, so they are not tested" >&2
+    [ "${CI:-}" != true ]
+
+# Compilers that plugins are written with, each below target/toolchains as the program itself installs it
+_python: (_from_pypi "componentize-py 0.25.1" "plugins in Python")
+
+_javascript: (_from_npm "componentize-qjs 0.4.5" "plugins in JavaScript")
+
+_c: (_from_pypi "ziglang 0.17.0" "plugins in C")
+
+_from_pypi PACKAGE WHAT:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    read -r name version <<< "{{PACKAGE}}"
+    folder=target/toolchains/$name-$version
+    [ -e "$folder/installed" ] && exit
+    rm -rf "$folder"
+    if python3 -m venv "$folder" && "$folder/bin/pip" install --quiet --disable-pip-version-check "$name==$version"; then
+        printf %s "$version" > "$folder/installed"
+        exit
+    fi
+    echo "SKIPPED: python3 with venv is not here or pip cannot fetch $name, so {{WHAT}} are not tested" >&2
+    [ "${CI:-}" != true ]
+
+_from_npm PACKAGE WHAT:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    read -r name version <<< "{{PACKAGE}}"
+    folder=target/toolchains/$name-$version
+    [ -e "$folder/installed" ] && exit
+    if npm install --prefix "$folder" --no-save --no-audit --no-fund --loglevel error "$name@$version"; then
+        printf %s "$version" > "$folder/installed"
+        exit
+    fi
+    echo "SKIPPED: npm is not here or cannot fetch $name, so {{WHAT}} are not tested" >&2
     [ "${CI:-}" != true ]
 
 _checkers:

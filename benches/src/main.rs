@@ -1,7 +1,7 @@
 //! `just bench`: every row is a ratio of things measured side by side in this run.
 //!
-//! `just bench calls apart steps programs start idle definitions store shell trees` runs parts, `--quick` fewer rounds; only a whole
-//! run is kept.
+//! `just bench calls languages apart steps programs start idle definitions store shell trees` runs parts, `--quick` fewer
+//! rounds; only a whole run is kept.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -14,6 +14,7 @@ mod calls;
 mod definitions;
 mod floor;
 mod idle;
+mod languages;
 mod measure;
 mod programs;
 mod report;
@@ -35,6 +36,9 @@ fn main() -> anyhow::Result<()> {
     let mut report = Report::default();
     if wanted("calls") {
         calls::measure(&mut report, quick).context("fresh calls")?;
+    }
+    if wanted("languages") {
+        languages::measure(&mut report, quick).context("tools in other languages")?;
     }
     if wanted("apart") {
         apart::measure(&mut report, quick).context("calls in a process of their own")?;

@@ -36,7 +36,7 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     let sandboxed = |tool: &str, input: &str| -> anyhow::Result<()> {
         scope.call_here(tool, input, &Call::default()).outcome.map(drop).map_err(|failure| anyhow!("{tool}: {failure}"))
     };
-    let native = |result: Result<String, palisade_sdk::Failure>| -> anyhow::Result<()> {
+    let native = |result: Result<String, palisade_tool::Failure>| -> anyhow::Result<()> {
         result.map(drop).map_err(|failure| anyhow!("{}", failure.text()))
     };
     let rounds = if quick { 3 } else { 9 };

@@ -3,6 +3,7 @@
 mod agents;
 mod answers;
 mod apart;
+mod authoring;
 mod chat;
 mod config;
 mod delegation;

@@ -1,7 +1,7 @@
 //! Calls the tool named `again`, which may be itself.
 #![cfg(target_family = "wasm")]
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -22,7 +22,7 @@ pub struct Input {
     times: u32,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Calls `again`.
     #[tool(needs = ["tools"], read_only = true, idempotent = true)]
     pub fn again(input: Input) -> Result<String, Failure> {

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -30,7 +30,7 @@ enum Way {
     Beyond,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Ends otherwise than by returning.
     #[tool(needs = [], read_only = true, idempotent = true)]
     pub fn crash(input: Input) -> Result<String, Failure> {

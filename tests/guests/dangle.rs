@@ -2,7 +2,7 @@
 #![cfg(target_family = "wasm")]
 #![expect(unsafe_code, reason = "forging handles is the attempt")]
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use wasip2::{
@@ -41,7 +41,7 @@ enum Way {
     DropForged,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Uses handles that it does not have.
     #[tool(needs = ["fs.read"], read_only = true, idempotent = true)]
     pub fn dangle(input: Input) -> Result<String, Failure> {

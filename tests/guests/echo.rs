@@ -1,6 +1,6 @@
 //! Returns what it is given: the positive control, and the measure of a bare call.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ pub struct Input {
     text: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Returns what it is given.
     #[tool(needs = [], read_only = true, idempotent = true)]
     pub fn echo(input: Input) -> Result<String, Failure> {

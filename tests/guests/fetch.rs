@@ -1,7 +1,7 @@
 //! Makes the requests it is told to, through raw `wasi:http`, and says what came of each.
 #![cfg(target_family = "wasm")]
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::{Position, Url};
@@ -73,7 +73,7 @@ fn all() -> usize {
     usize::MAX
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Makes requests.
     #[tool(needs = ["net.http", "secrets"], read_only = false, idempotent = false)]
     pub fn fetch(input: Input) -> Result<String, Failure> {

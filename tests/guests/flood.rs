@@ -1,7 +1,7 @@
 //! Hands over more than anybody wants: printed, returned, as an argument, or asked of the host.
 #![cfg(target_family = "wasm")]
 
-use palisade_sdk::{Failure, bindings::host::progress};
+use palisade_tool::{Failure, bindings::host::progress};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use wasip2::{
@@ -32,7 +32,7 @@ enum Way {
     InsecureRandom,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Hands over more than anybody wants.
     #[tool(needs = [], read_only = true, idempotent = true)]
     pub fn flood(input: Input) -> Result<String, Failure> {

@@ -1,7 +1,7 @@
 //! Calls every host interface with odd values in an order that only its seed knows.
 #![cfg(target_family = "wasm")]
 
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     bindings::host::{files, progress, storage},
 };
@@ -32,7 +32,7 @@ pub struct Input {
     calls: u32,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Calls every host interface with odd values.
     #[tool(needs = ["fs.read", "fs.write", "storage"], read_only = false, idempotent = false)]
     pub fn fuzz(input: Input) -> Result<String, Failure> {

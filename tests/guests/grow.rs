@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,7 +15,7 @@ pub struct Input {
     polite: bool,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Takes memory.
     #[tool(needs = [], read_only = true, idempotent = true)]
     pub fn grow(input: Input) -> Result<String, Failure> {

@@ -1,7 +1,7 @@
 //! Takes handles and gives none back.
 #![cfg(target_family = "wasm")]
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use wasip2::{
@@ -45,7 +45,7 @@ enum Way {
     Preopens,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Takes handles.
     #[tool(needs = ["fs.read"], read_only = true, idempotent = true)]
     pub fn hoard(input: Input) -> Result<String, Failure> {

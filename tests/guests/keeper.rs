@@ -1,7 +1,7 @@
 //! Keeps values in the host's storage, under any key it is told.
 #![cfg(target_family = "wasm")]
 
-use palisade_sdk::{Failure, bindings::host::storage};
+use palisade_tool::{Failure, bindings::host::storage};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -27,7 +27,7 @@ enum Op {
     Keys,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Keeps values.
     #[tool(needs = ["storage"], read_only = false, idempotent = true)]
     pub fn keeper(input: Input) -> Result<String, Failure> {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use palisade_sdk::{Failure, files};
+use palisade_tool::{Failure, files};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wasip2::filesystem::{
@@ -58,7 +58,7 @@ enum Came {
 
 type Handles = BTreeMap<String, Descriptor>;
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Does with files what it is told.
     #[tool(needs = ["fs.read", "fs.write"], read_only = false, idempotent = false)]
     pub fn reach(input: Input) -> Result<String, Failure> {

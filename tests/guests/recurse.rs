@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ pub struct Input {
     depth: u64,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Recurses.
     #[tool(needs = [], read_only = true, idempotent = true)]
     pub fn recurse(input: Input) -> Result<String, Failure> {

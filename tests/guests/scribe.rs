@@ -1,7 +1,7 @@
 //! Has the agent's `write` tool write, again and again: a way round its own limits, if there were one.
 #![cfg(target_family = "wasm")]
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -24,7 +24,7 @@ pub struct Input {
     bytes: usize,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Has files written.
     #[tool(needs = ["tools"], read_only = false, idempotent = false)]
     pub fn scribe(input: Input) -> Result<String, Failure> {

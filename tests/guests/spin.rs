@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -30,7 +30,7 @@ enum Way {
 /// As much as the limit leaves room for.
 const LARGE: usize = 96 << 20;
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Computes for ever.
     #[tool(needs = [], read_only = true, idempotent = true)]
     pub fn spin(input: Input) -> Result<String, Failure> {

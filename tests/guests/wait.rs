@@ -3,7 +3,7 @@
 
 use std::{io::Read as _, thread, time::Duration};
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use wasip2::{clocks::monotonic_clock::subscribe_duration, io::poll};
@@ -32,7 +32,7 @@ enum Way {
     Input,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Waits.
     #[tool(needs = [], read_only = true, idempotent = true)]
     pub fn wait(input: Input) -> Result<String, Failure> {

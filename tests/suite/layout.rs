@@ -89,7 +89,7 @@ fn crates_depend_on_each_other_only_as_drawn() {
     ]);
     let mut seen = BTreeSet::new();
     for (name, manifest) in manifests("runtime").chain(manifests("guest-tools")) {
-        let tool: &[&str] = &["palisade-sdk"];
+        let tool: &[&str] = &["palisade-tool"];
         let may = allowed.get(name.as_str()).copied().unwrap_or(tool);
         for dependency in dependencies(&manifest).iter().filter(|name| name.starts_with("palisade")) {
             assert!(may.contains(&dependency.as_str()), "{name} must not depend on {dependency}");

@@ -224,3 +224,16 @@ fn each_way_to_end_has_a_kind_of_its_own() {
     assert_eq!(report.outcome, Err(Failure::Cancelled));
     assert_eq!(world.call("crash", json!({ "way": "return" })).outcome, Ok("returned".to_owned()));
 }
+
+/// The author of a tool finds the line; a guest that says nothing is still told apart by its trap.
+#[test]
+fn a_crash_says_where_in_the_source_it_happened() {
+    let world = World::new();
+    let crash = |way: &str| world.call("crash", json!({ "way": way })).outcome.unwrap_err().to_string();
+    let panic = crash("panic");
+    assert!(panic.starts_with("the tool crashed: panicked at tests/guests/crash.rs:"), "{panic}");
+    assert!(panic.contains("a guest's own words") && !panic.contains("RUST_BACKTRACE"), "{panic}");
+    assert!(crash("exit").contains("exit(3)"), "{}", crash("exit"));
+    // It cannot say more than fits.
+    assert!(panic.len() < 3000);
+}

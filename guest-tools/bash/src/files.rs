@@ -9,7 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use bashkit::{DirEntry, FileSystem, FileSystemExt, FileType, Result};
-use palisade_sdk::files::{self as sdk, FileError, Kind};
+use palisade_tool::files::{self as sdk, FileError, Kind};
 
 use crate::{
     links,

@@ -1,8 +1,8 @@
 //! The host's side of a shell: where the last call ended, and commands beside the shell's own.
 
-use palisade_sdk::bindings::host::{process, shell};
+use palisade_tool::bindings::host::{process, shell};
 
-pub(crate) use palisade_sdk::bindings::host::{
+pub(crate) use palisade_tool::bindings::host::{
     process::Outcome,
     shell::{commands, directory, enter},
 };

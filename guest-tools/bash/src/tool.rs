@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,7 +28,7 @@ pub(crate) struct Input {
     timeout: Option<u32>,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Runs a bash script over the workspace, which is `/workspace` and where the first call begins; the
     /// next call begins in the directory where this one ended. Pipes, redirections, loops, functions,
     /// here-documents and the usual commands (ls cat find grep sed awk sort jq diff …) are there; there is

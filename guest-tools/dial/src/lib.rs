@@ -1,7 +1,7 @@
 //! `dial`: a hostile guest that makes one request. Whether it got anywhere is judged by the host, from what was looked
 //! up and dialled.
 
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     http::{self, HttpError, Request},
 };
@@ -19,7 +19,7 @@ pub struct Input {
     path: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Makes a request that a sandbox should refuse.
     #[tool(needs = ["net.http", "secrets"], read_only = false, idempotent = false)]
     pub fn dial(input: Input) -> Result<String, Failure> {

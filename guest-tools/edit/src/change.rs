@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 
 use crate::{Edit, mismatch};
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use palisade_sdk::text::{clip, count};
+use palisade_tool::text::{clip, count};
 
 use crate::change::{Draft, Hunk};
 

@@ -6,7 +6,7 @@ mod mismatch;
 #[cfg(test)]
 mod tests;
 
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     files::{self, FileError},
     replace, text,
@@ -55,7 +55,7 @@ pub struct Edit {
 /// A larger file is no text that somebody edits; it would have to be in memory several times.
 const MAX_FILE: u64 = 16 << 20;
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Replaces text in a file: `old` must be found exactly, indentation included, and only once
     /// unless `replace_all` is set. Read the file first. Several `edits` are made together or not
     /// at all. The answer shows the changed lines.

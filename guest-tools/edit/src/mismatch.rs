@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use palisade_sdk::text::clip;
+use palisade_tool::text::clip;
 
 /// The lines of `old` that are compared; more do not tell more.
 const MAX_WANTED: usize = 200;

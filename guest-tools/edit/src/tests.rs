@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 
 use crate::{Edit, call, change::Draft, excerpt::Excerpt};
 

@@ -1,6 +1,6 @@
 //! `exec`: a native program that was granted, run by the host behind its walls.
 
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     process::{self, Command, Error, Outcome},
 };
@@ -24,7 +24,7 @@ pub struct Input {
     input: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Runs one of the native programs that were granted, such as `cargo test` or `git diff`, and returns
     /// its exit code and what it printed. It is no shell: give the program and its arguments one by one.
     /// The program sees the granted folders; it can change files that are there if they are granted

@@ -4,7 +4,7 @@ mod pattern;
 
 use std::cmp::Reverse;
 
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     files::{self, FileError, Kind},
     text,
@@ -47,7 +47,7 @@ fn limit() -> u32 {
 /// More paths than this help nobody.
 const MAX_PATHS: u32 = 10_000;
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Finds files whose path matches a glob, those changed last first. Hidden files and what
     /// .gitignore leaves out are not searched unless asked for. Use `grep` to find files by content.
     #[tool(needs = ["fs.read"], read_only = true, idempotent = true)]

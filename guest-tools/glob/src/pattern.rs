@@ -1,7 +1,7 @@
 //! A glob, taken apart so that the walk need not visit what cannot match.
 
 use globset::{GlobBuilder, GlobMatcher};
-use palisade_sdk::{Failure, files::Kind};
+use palisade_tool::{Failure, files::Kind};
 
 /// A glob that is ready to match paths below a directory.
 pub(crate) struct Pattern {

@@ -4,7 +4,7 @@ use ignore::{
     overrides::{Override, OverrideBuilder},
     types::{Types, TypesBuilder},
 };
-use palisade_sdk::{Failure, text};
+use palisade_tool::{Failure, text};
 
 /// Which files a search looks into.
 pub(crate) struct Filter {

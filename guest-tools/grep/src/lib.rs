@@ -8,7 +8,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -121,7 +121,7 @@ fn limit() -> u32 {
     250
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Searches the contents of files with a regular expression and shows the matching lines as
     /// `path:line:text` (context as `path-line-text`). A directory is searched as a whole, without
     /// hidden files, binary files and what .gitignore leaves out. Use it to find where something is

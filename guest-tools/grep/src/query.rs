@@ -3,7 +3,7 @@
 use grep_matcher::{LineTerminator, Matcher as _};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
-use palisade_sdk::{Failure, walk};
+use palisade_tool::{Failure, walk};
 
 use crate::{Input, OutputMode, filter::Filter, reject::Beginnings};
 

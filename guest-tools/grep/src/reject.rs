@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn beginnings(input: &str) -> Option<Beginnings> {
-        Beginnings::new(&palisade_sdk::parse(input).unwrap())
+        Beginnings::new(&palisade_tool::parse(input).unwrap())
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{borrow::Cow, fmt::Write as _, io};
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     files::FileError,
     text::{clip, count},

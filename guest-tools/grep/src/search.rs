@@ -5,7 +5,7 @@ use std::io;
 
 use grep_matcher::Matcher as _;
 use grep_searcher::{BinaryDetection, Searcher};
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     files::{self, Chunk, FileError, Kind},
     walk::Walk,

@@ -2,7 +2,7 @@
 
 mod date;
 
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     files::{self, Entry, FileError, Kind, Stat},
     text, walk,
@@ -36,7 +36,7 @@ fn limit() -> u32 {
 /// More entries than this help nobody.
 const MAX_ENTRIES: u32 = 10_000;
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Lists one directory: directories first with a trailing `/`, then files with their size and
     /// the time of their last change (UTC); symbolic links end with `@`. Use `tree` to see several
     /// levels and `glob` to find files by name.

@@ -4,7 +4,7 @@
 
 use std::{fs, hint::black_box, io, thread, time::Duration};
 
-use palisade_sdk::{Failure, files};
+use palisade_tool::{Failure, files};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -74,7 +74,7 @@ pub enum Attempt {
     Handles,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Tries something that a sandbox should refuse.
     #[tool(needs = ["fs.read", "fs.write"], read_only = false, idempotent = false)]
     pub fn probe(input: Input) -> Result<String, Failure> {

@@ -1,6 +1,6 @@
 //! What kind of content a file has, judged by its first bytes.
 
-use palisade_sdk::{files::Chunk, text};
+use palisade_tool::{files::Chunk, text};
 
 /// How a file is shown.
 pub(crate) enum Content {

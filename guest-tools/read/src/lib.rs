@@ -3,7 +3,7 @@
 mod kind;
 mod page;
 
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     files::{self, Chunk, FileError},
     text, walk,
@@ -48,7 +48,7 @@ const COUNTED: u64 = 8 << 20;
 /// The largest UTF-16 file that is decoded; it has to be in memory as a whole.
 const MAX_WIDE: u64 = 8 << 20;
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Shows a text file with line numbers, as `number<tab>text`. At most `limit` lines are shown,
     /// beginning with line `offset`; the end of the output says how to go on if there are more. Of
     /// an image or another binary file it shows what kind it is. Use `ls` for directories.

@@ -1,6 +1,6 @@
 //! The lines of a file that are shown, taken from its bytes piece by piece.
 
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     text::{clip, count},
 };

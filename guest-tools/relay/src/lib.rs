@@ -1,7 +1,7 @@
 //! `relay`: a hostile guest that does nothing itself and has its agent's `probe` do it, or what the host has put in its
 //! place: a way round what holds for that, if there were one.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ pub struct Input {
     input: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Has another tool try something that a sandbox should refuse.
     #[tool(needs = ["tools"], read_only = false, idempotent = false)]
     pub fn relay(input: Input) -> Result<String, Failure> {

@@ -7,7 +7,7 @@ wit_bindgen::generate!({
     world: "palisade:tool/tool-world",
     pub_export_macro: true,
     export_macro_name: "export",
-    default_bindings_module: "palisade_sdk::bindings",
+    default_bindings_module: "palisade_tool::bindings",
 });
 
 /// The host's interfaces, in a module of their own so that a guest which uses none imports none.

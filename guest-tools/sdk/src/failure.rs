@@ -46,3 +46,10 @@ impl Failure {
         }
     }
 }
+
+/// Whatever goes wrong is a failed call; say more with [`Failure::Failed`] where that helps the model.
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Failed(error.to_string())
+    }
+}

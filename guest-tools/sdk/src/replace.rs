@@ -11,7 +11,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use crate::{Failure, files::FileError, walk};
+use crate::{Failure, files::FileError, text};
 
 /// What [`replace`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ const MAX_STEM: usize = 48;
 /// Gives the file at `path` new content in one step and makes the directories above it. It
 /// refuses directories, devices and symbolic links.
 pub fn replace(path: &str, content: &[u8]) -> Result<Replaced, Failure> {
-    let target = walk::clean(path);
+    let target = text::clean(path);
     let (directory, name) = target.rsplit_once('/').unwrap_or(("", &target));
     if name.is_empty() || name == ".." || path.ends_with('/') {
         return Err(Failure::InvalidInput(format!("`{path}` does not name a file")));

@@ -1,4 +1,4 @@
-//! Wording that several tools share: clipped lines, counts, sizes, and names that look alike.
+//! Wording that several tools share: clipped lines, counts, sizes, paths, and names that look alike.
 
 /// The first `most` characters of a text, and how many characters were cut off.
 pub fn clip(text: &str, most: usize) -> (&str, usize) {
@@ -26,6 +26,13 @@ pub fn size(bytes: u64) -> String {
         unit += 1;
     }
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+/// The path without `.` parts and doubled or trailing slashes; `..` stays, for the host to refuse.
+pub fn clean(path: &str) -> String {
+    let absolute = if path.starts_with('/') { "/" } else { "" };
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    format!("{absolute}{}", parts.join("/"))
 }
 
 /// The names that somebody who wrote `wanted` may have meant, the likeliest first.

@@ -6,6 +6,7 @@ use std::{iter, rc::Rc};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::files::{self, Entry, FileError, Kind};
+pub use crate::text::clean;
 
 /// What a walk includes beside ordinary files.
 #[derive(Clone, Copy, Debug, Default)]
@@ -158,13 +159,6 @@ impl Rules {
             .find(|verdict| !verdict.is_none())
             .is_some_and(|verdict| verdict.is_ignore())
     }
-}
-
-/// The path without `.` parts and doubled or trailing slashes; `..` stays, for the host to refuse.
-pub fn clean(path: &str) -> String {
-    let absolute = if path.starts_with('/') { "/" } else { "" };
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-    format!("{absolute}{}", parts.join("/"))
 }
 
 /// Whether a glob asks for names that begin with a dot, so that a walk for it includes them.

@@ -1,6 +1,6 @@
 //! `think`: a place to write a thought down between two steps. It does nothing, on purpose.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ pub struct Input {
     thought: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Writes down a thought. It changes nothing and reads nothing; use it to plan several steps
     /// ahead, to weigh options, or to note what you have learned before going on.
     #[tool(needs = [], read_only = true, idempotent = true)]

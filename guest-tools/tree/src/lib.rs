@@ -2,7 +2,7 @@
 
 mod outline;
 
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     walk::{self, Walk},
 };
@@ -49,7 +49,7 @@ const MAX_ENTRIES: u32 = 10_000;
 /// Entries that are looked at before the walk stops; what lies beyond is not counted.
 const MAX_VISITED: usize = 200_000;
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Shows the directories and files below a directory as a tree, without hidden files and what
     /// .gitignore leaves out. Use it to get to know a project; `ls` shows sizes and dates.
     #[tool(needs = ["fs.read"], read_only = true, idempotent = true)]

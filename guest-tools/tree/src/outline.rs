@@ -3,7 +3,7 @@
 //! When not everything fits, the upper levels come first, and within a level each directory gets
 //! the same share; so one large directory never crowds out the others.
 
-use palisade_sdk::{files::Kind, text};
+use palisade_tool::{files::Kind, text};
 
 /// The tree of what was found. The root is the first node.
 pub(crate) struct Outline {

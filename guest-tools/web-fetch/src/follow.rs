@@ -1,7 +1,7 @@
 //! Where an address leads in the end. Only redirects within a host are followed: rules about hosts are asked before a
 //! call, and a page must not lead around them.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use url::Url;
 
 /// What a server answered.

@@ -3,7 +3,7 @@
 mod follow;
 mod page;
 
-use palisade_sdk::{
+use palisade_tool::{
     Failure,
     http::{self, HttpError, Request},
 };
@@ -40,7 +40,7 @@ const FETCHED: usize = 4 << 20;
 /// The most bytes that can be shown.
 const MOST_SHOWN: usize = 900_000;
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Fetches a page of the web by GET and shows its text; HTML becomes Markdown. Only hosts that this agent was granted
     /// can be reached. A redirect within the host is followed; one to another host is named, to be fetched by another call.
     #[tool(needs = ["net.http"], read_only = true, idempotent = true)]

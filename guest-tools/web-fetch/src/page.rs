@@ -1,7 +1,7 @@
 //! What a server sent, as text.
 
 use htmd::HtmlToMarkdown;
-use palisade_sdk::text::size;
+use palisade_tool::text::size;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;

@@ -1,6 +1,6 @@
 //! `write`: creates a file or replaces its whole content.
 
-use palisade_sdk::{Failure, Replaced, replace, text};
+use palisade_tool::{Failure, Replaced, replace, text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,7 +16,7 @@ pub struct Input {
     content: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Creates a file, or replaces the whole content of one that exists, in one step: other programs
     /// see the old content or the new one, never a part. Use `edit` to change a part of a file.
     #[tool(needs = ["fs.read", "fs.write"], read_only = false, idempotent = true)]

@@ -3,6 +3,7 @@
 mod artifacts;
 mod ask;
 mod assemble;
+mod authoring;
 mod choose;
 mod company;
 mod config;
@@ -75,6 +76,8 @@ Examples:
   palisade prove explore                try to break out of its sandbox
   palisade agents new reviewer          write an agent of your own
   palisade skills list                  which skills agents can use
+  palisade plugins new hello --lang rust
+                                        write a tool of your own
   palisade plugins list                 which plugins there are
   palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
   palisade models                       which models there are

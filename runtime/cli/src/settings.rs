@@ -16,6 +16,8 @@ use palisade_model::Environment;
 pub(crate) struct Settings {
     /// Compiled components, sealed; without a home there is none.
     pub(crate) cache: Option<PathBuf>,
+    /// Compilers for the authors of plugins, each installed once.
+    pub(crate) toolchains: Option<PathBuf>,
     /// The key of the seals; elsewhere, so that one leak does not open both.
     pub(crate) data: Option<PathBuf>,
     /// The user's own settings and agents.
@@ -42,12 +44,13 @@ pub(crate) struct Colours {
 
 impl Settings {
     /// The variables that say where things are; others override the configuration.
-    pub(crate) const VARIABLES: [&str; 5] = [
+    pub(crate) const VARIABLES: [&str; 6] = [
         "PALISADE_CACHE_DIR",
         "PALISADE_DATA_DIR",
         "PALISADE_CONFIG_DIR",
         "PALISADE_OPERATOR_CONFIG",
         "PALISADE_COMPLETE",
+        "PALISADE_TOOLCHAINS",
     ];
 
     /// Reads the environment.
@@ -62,10 +65,12 @@ impl Settings {
         if operator.as_ref().is_some_and(|path| !path.is_absolute()) {
             bail!("PALISADE_OPERATOR_CONFIG is no absolute path");
         }
+        let cache = place("PALISADE_CACHE_DIR", "XDG_CACHE_HOME", ".cache");
         Ok(Self {
+            toolchains: absolute("PALISADE_TOOLCHAINS").or_else(|| Some(cache.as_ref()?.join("toolchains"))),
             operator_config: operator.unwrap_or_else(|| PathBuf::from("/etc/palisade/config.toml")),
             variables: own_variables(),
-            cache: place("PALISADE_CACHE_DIR", "XDG_CACHE_HOME", ".cache"),
+            cache,
             data: place("PALISADE_DATA_DIR", "XDG_DATA_HOME", ".local/share"),
             config: place("PALISADE_CONFIG_DIR", "XDG_CONFIG_HOME", ".config"),
             home: home.clone(),

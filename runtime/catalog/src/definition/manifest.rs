@@ -102,7 +102,7 @@ pub fn parse_manifest(text: &[u8], file: &str) -> Result<Manifest, Rejected> {
     for item in entries.iter().filter(|item| !item.is_null()) {
         let errors = report.errors();
         match item.name() {
-            "name" | "$schema" => {}
+            "name" | "$schema" | "build" => {}
             "version" => manifest.version = item.text("\"version\": \"1.0.0\""),
             "description" => manifest.description = item.text("\"description\": \"What it is for\""),
             "tools" => {

@@ -1,0 +1,90 @@
+//! The contract of a tool as files for compilers, and a core module made a component by it.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use palisade_grants::Capability;
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
+
+use super::{files, template};
+
+/// What a C library may ask the host for, of those interfaces only the functions that are asked for.
+const SYSTEM: &str = "
+package wasi:io@0.2.0 {
+    interface error { resource error; }
+    interface streams {
+        use error.{error};
+        variant stream-error { last-operation-failed(error), closed }
+        resource output-stream { blocking-write-and-flush: func(contents: list<u8>) -> result<_, stream-error>; }
+    }
+}
+package wasi:cli@0.2.0 {
+    interface stderr {
+        use wasi:io/streams@0.2.0.{output-stream};
+        get-stderr: func() -> output-stream;
+    }
+}
+package wasi:clocks@0.2.0 {
+    interface wall-clock {
+        record datetime { seconds: u64, nanoseconds: u32 }
+        now: func() -> datetime;
+    }
+    interface monotonic-clock { now: func() -> u64; }
+}
+package wasi:random@0.2.0 {
+    interface random { get-random-u64: func() -> u64; }
+}
+";
+
+const IMPORTS: &str = "
+world module {
+    include tool-world;
+    import wasi:io/streams@0.2.0;
+    import wasi:cli/stderr@0.2.0;
+    import wasi:clocks/wall-clock@0.2.0;
+    import wasi:clocks/monotonic-clock@0.2.0;
+    import wasi:random/random@0.2.0;
+}
+";
+
+/// The contract without the host's own interfaces: what a tool exports.
+fn exports() -> &'static str {
+    let contract = template::contract();
+    let end = contract.find("/// What every guest").unwrap_or(contract.len());
+    &contract[..end]
+}
+
+/// What the host offers beside WASI, by the power that it takes.
+const OFFERED: [(&str, &str); 3] = [("fs.read", "files"), ("storage", "storage"), ("exec", "process")];
+
+/// Writes the contract for a compiler that wants it as a folder; its world is `tool-world`, and imports what a tool
+/// with these powers asks the host for.
+pub(super) fn write(folder: &Path, needs: &[String]) -> anyhow::Result<()> {
+    let mut imports = String::new();
+    for need in needs.iter().filter(|need| need.parse::<Capability>().is_ok()) {
+        let Some((_, interface)) = OFFERED.iter().find(|(word, _)| word == need) else {
+            let known = OFFERED.map(|(word, _)| word).join(", ");
+            bail!("a tool in this language cannot have `{need}`; it can have {known}, and one in Rust can have all");
+        };
+        imports += &format!("    import palisade:host/{interface}@0.1.0;\n");
+    }
+    let text = exports().replace("    export tool;\n", &format!("    export tool;\n{imports}"));
+    let host = template::host().map(|(name, text)| (format!("deps/host/{name}"), text.to_owned()));
+    for (name, text) in host.chain([("tool.wit".to_owned(), text)]) {
+        let path = folder.join(name);
+        files::write(&path, text.as_bytes()).with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Makes a core module that exports the functions of the contract a component.
+pub(super) fn componentise(mut module: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+    let mut resolve = Resolve::default();
+    let (package, rest) = exports().split_once(';').context("the contract names no package")?;
+    let text = format!("{package};\n{SYSTEM}\n{rest}\n{IMPORTS}");
+    let package = resolve.push_str("tool.wit", &text)?;
+    let world = resolve.select_world(&[package], Some("module"))?;
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false)?;
+    ComponentEncoder::default().validate(true).module(&module)?.encode()
+}
