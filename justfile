@@ -78,7 +78,7 @@ guests: _target
     cd guest-tools/bash && RUSTFLAGS="-C target-feature=+simd128 -C link-arg=--initial-memory=4194304" cargo build --profile guest --target wasm32-wasip2 --target-dir ../../target/guests --lib
 
 # Build the example plugins, as packages below target/examples
-examples: _target _zig
+examples: _target _c
     examples/build
 
 _palisade: _target

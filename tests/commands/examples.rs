@@ -12,7 +12,11 @@ mod lists;
 mod native;
 mod subagents;
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
@@ -35,15 +39,26 @@ impl Packages {
             eprintln!("{why}");
             return None;
         }
-        // Compiled once for all tests.
         Some(Self { folder, cache: target.join("examples-cache") })
     }
 
     /// Starts the program with these plugins.
     pub(crate) fn palisade(&self, world: &World, arguments: &[&str]) -> Ended {
-        let plugins = ["--plugins-dir", self.folder.to_str().unwrap()];
-        let cache = [("PALISADE_CACHE_DIR", self.cache.to_str().unwrap())];
-        world.palisade_with(&cache, &[arguments, &plugins].concat())
+        self.start(world, &[arguments, &["--plugins-dir", self.folder.to_str().unwrap()]].concat())
+    }
+
+    /// Starts the program with what other tests compiled: their worlds keep it in one place, under one key.
+    pub(crate) fn start(&self, world: &World, arguments: &[&str]) -> Ended {
+        let data = world.home().join(".local/share/palisade");
+        let key = data.join("artifact.key");
+        if !key.exists() {
+            fs::create_dir_all(&data).unwrap();
+            fs::write(&key, [7; 32]).unwrap();
+            for (path, mode) in [(&data, 0o700), (&key, 0o600)] {
+                fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+            }
+        }
+        world.palisade_with(&[("PALISADE_CACHE_DIR", self.cache.to_str().unwrap())], arguments)
     }
 
     /// Calls a tool of a plugin in the sandbox of an agent; gives the report.

@@ -1,7 +1,7 @@
 //! Has a tool of the agent called `query_db` answer, whoever brings it.
 #![cfg(target_family = "wasm")]
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -22,7 +22,7 @@ pub struct Input {
     text: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Has another tool answer.
     #[tool(needs = ["tools"], read_only = true, idempotent = true)]
     pub fn errand(input: Input) -> Result<String, Failure> {

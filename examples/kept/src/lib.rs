@@ -15,7 +15,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use palisade_sdk::{Failure, text};
+use palisade_tool::{Failure, text};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Entries of one kind.

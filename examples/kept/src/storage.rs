@@ -2,7 +2,7 @@
 
 #[cfg(target_family = "wasm")]
 mod backend {
-    use palisade_sdk::{Failure, bindings::host::storage as host};
+    use palisade_tool::{Failure, bindings::host::storage as host};
 
     pub(crate) fn get(key: &str) -> Result<Option<Vec<u8>>, Failure> {
         host::get(key).map_err(failure)
@@ -35,7 +35,7 @@ mod backend {
 mod backend {
     use std::{cell::RefCell, collections::BTreeMap};
 
-    use palisade_sdk::Failure;
+    use palisade_tool::Failure;
 
     thread_local! {
         static KEPT: RefCell<BTreeMap<String, Vec<u8>>> = const { RefCell::new(BTreeMap::new()) };

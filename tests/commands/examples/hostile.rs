@@ -220,6 +220,7 @@ fn writers_at_the_same_time_take_turns() {
     let Some(packages) = Packages::built() else { return };
     let world = World::empty();
     shop(&world);
+    works(&packages, &world);
     let add = "INSERT INTO customers (name) SELECT 'new' FROM orders";
     let reports: Vec<Value> = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..6)

@@ -26,7 +26,7 @@ fn the_subagents_load_from_the_plugin_as_they_are() {
         let explained = packages.explain(&world, name);
         assert_eq!((&explained["plugin"], &explained["warnings"]), (&json!("subagents"), &json!([])), "{name}");
         assert_eq!(names(&explained["tools"]), tools, "{name}");
-        assert_eq!(explained["grants"]["files"]["."], files, "{name}: {}", explained["grants"]);
+        assert_eq!(explained["grants"]["files"][0]["access"], files, "{name}: {}", explained["grants"]);
     }
     // Hosts are not part of the format; whoever wants it to read pages grants them.
     let researcher = packages.explain(&world, "researcher");
@@ -46,7 +46,7 @@ fn the_same_files_load_from_the_folder_they_were_written_for() {
         assert_eq!((ended.json()["source"].as_str(), &*ended.stderr), (Some("project"), ""), "{name}");
     }
     let ended = world.palisade(&["agents", "validate", folder().to_str().unwrap()]).with_code(0);
-    assert!(ended.stdout.contains("3 files, 0 errors, 0 warnings"), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("3 files, 0 errors, 0 warnings"), "{}{}", ended.stdout, ended.stderr);
 }
 
 /// M15. The task is where the file wants it.

@@ -1,6 +1,6 @@
 //! What went wrong, in SQLite's own words, and what would help.
 
-use palisade_sdk::{Failure, text::clip};
+use palisade_tool::{Failure, text::clip};
 use rusqlite::{Error, ErrorCode, ffi};
 
 use crate::{file::DatabaseFile, guard, session::GROWTH};
@@ -55,6 +55,8 @@ fn placed(message: &str, sql: &str, offset: i32) -> String {
 fn failed(file: &DatabaseFile, seconds: u64, error: ffi::Error, message: String) -> Failure {
     let shown = file.shown();
     match error.code {
+        // SQLite's word for a statement that is wrong, where it does not say at which place.
+        ErrorCode::Unknown if error.extended_code == ffi::SQLITE_ERROR => Failure::InvalidInput(message),
         ErrorCode::OperationInterrupted => Failure::Failed(format!(
             "stopped after {seconds} s, and nothing was changed; narrow the statement, or give a larger `timeout`"
         )),

@@ -6,7 +6,7 @@ use std::{
     time::SystemTime,
 };
 
-use palisade_sdk::{Failure, files::FileError};
+use palisade_tool::{Failure, files::FileError};
 
 /// A path that names a database.
 #[derive(Clone, Debug)]

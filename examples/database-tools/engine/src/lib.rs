@@ -16,7 +16,7 @@ mod value;
 
 use std::time::Duration;
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use rusqlite::Connection;
 use serde_json::Value;
 

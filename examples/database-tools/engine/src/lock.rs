@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 
 use crate::file::DatabaseFile;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use palisade_sdk::text::count;
+use palisade_tool::text::count;
 use rusqlite::Statement;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Several statements: all of them or none.
 
-use palisade_sdk::text::count;
+use palisade_tool::text::count;
 use rusqlite::{Batch, Connection, fallible_iterator::FallibleIterator as _};
 
 use crate::{

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! Values between JSON and SQL.
 
-use palisade_sdk::text::clip;
+use palisade_tool::text::clip;
 use rusqlite::{
     Statement,
     types::{Value as Sql, ValueRef},

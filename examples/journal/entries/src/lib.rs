@@ -1,7 +1,7 @@
 //! What somebody wrote down, day by day.
 
 use kept::{Day, Shelf, listed, matches, said};
-use palisade_sdk::{Failure, text};
+use palisade_tool::{Failure, text};
 use serde::{Deserialize, Serialize};
 
 const SHELF: Shelf<Entry> = Shelf::of("entry");

@@ -1,7 +1,7 @@
 //! What somebody wants to read, and what they have read.
 
 use kept::{Day, Shelf, listed, matches, said};
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use serde::{Deserialize, Serialize};
 
 const SHELF: Shelf<Item> = Shelf::of("item");

@@ -1,7 +1,7 @@
 //! What somebody has to do.
 
 use kept::{Day, Shelf, listed, said};
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use serde::{Deserialize, Serialize};
 
 const SHELF: Shelf<Task> = Shelf::of("task");

@@ -1,7 +1,7 @@
 //! `execute_sql`: changes a database.
 
 use database_engine::{Request, execute};
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub struct Input {
     timeout: Option<u64>,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Execute SQL queries that change an SQLite database: one statement, or several as one transaction. Says how many rows
     /// changed, and shows the rows of the last statement if it has some (`RETURNING`). If anything fails or takes too
     /// long, nothing is changed. Put values into `parameters`, not into the text of the statement.

@@ -1,7 +1,7 @@
 //! `explain_query`: how a statement would be carried out.
 
 use database_engine::{Request, explain};
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,7 +17,7 @@ pub struct Input {
     sql: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Explains how SQLite would carry a statement out, without doing it: which tables it reads from beginning to end,
     /// which indexes it uses, where it sorts. Also shows whether the syntax is right.
     #[tool(needs = ["fs.read"], read_only = true, idempotent = true)]

@@ -1,7 +1,7 @@
 //! `query_db`: reads a database with SQL. It has no right to write, so whatever the statement says, nothing changes.
 
 use database_engine::{Request, query};
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub struct Input {
     timeout: Option<u64>,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Reads an SQLite database with one SQL statement. The first line of the result is the names of the columns as
     /// JSON, each further one a row, the last says how many there are. `SELECT name, sql FROM sqlite_schema` shows the
     /// tables. Put values into `parameters`, not into the text of the statement.

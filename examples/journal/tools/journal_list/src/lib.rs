@@ -2,7 +2,7 @@
 
 use journal_entries::list;
 use kept::Day;
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -16,7 +16,7 @@ pub struct Input {
     to: Option<Day>,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Lists journal entries, the latest first, with the first line of each and the id that `journal_read` takes.
     #[tool(needs = ["storage", "journal.read"], read_only = true, idempotent = true)]
     pub fn journal_list(input: Input) -> Result<String, Failure> {

@@ -1,7 +1,7 @@
 //! `journal_read`.
 
 use journal_entries::read;
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ pub struct Input {
     id: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Reads one journal entry, or all entries of a day.
     #[tool(needs = ["storage", "journal.read"], read_only = true, idempotent = true)]
     pub fn journal_read(input: Input) -> Result<String, Failure> {

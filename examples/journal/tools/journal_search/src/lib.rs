@@ -1,7 +1,7 @@
 //! `journal_search`.
 
 use journal_entries::search;
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ pub struct Input {
     query: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Searches the journal: entries that have every word in their text or mood, the latest first.
     #[tool(needs = ["storage", "journal.read"], read_only = true, idempotent = true)]
     pub fn journal_search(input: Input) -> Result<String, Failure> {

@@ -2,7 +2,7 @@
 
 use journal_entries::write;
 use kept::Day;
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ pub struct Input {
     day: Option<Day>,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Writes an entry into the user's journal, in their own words.
     #[tool(needs = ["storage", "journal.write"], read_only = false, idempotent = false)]
     pub fn journal_write(input: Input) -> Result<String, Failure> {

@@ -1,6 +1,6 @@
 //! `reading_list_add`.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use reading_shelf::add;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,7 +21,7 @@ pub struct Input {
     notes: Option<String>,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Adds an article, paper, book or link to the reading list.
     #[tool(needs = ["storage", "lists.add"], read_only = false, idempotent = false)]
     pub fn reading_list_add(input: Input) -> Result<String, Failure> {

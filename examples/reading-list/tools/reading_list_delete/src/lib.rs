@@ -1,6 +1,6 @@
 //! `reading_list_delete`.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use reading_shelf::delete;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ pub struct Input {
     id: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Deletes an item from the reading list. To say that it was read, use `reading_list_mark_read`.
     #[tool(needs = ["storage", "lists.write"], read_only = false, idempotent = false)]
     pub fn reading_list_delete(input: Input) -> Result<String, Failure> {

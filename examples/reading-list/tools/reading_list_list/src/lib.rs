@@ -1,6 +1,6 @@
 //! `reading_list_list`.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use reading_shelf::{Which, list};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ pub struct Input {
     tag: Option<String>,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Lists what is on the reading list, the oldest first, each with the id that the other tools take.
     #[tool(needs = ["storage", "lists.read"], read_only = true, idempotent = true)]
     pub fn reading_list_list(input: Input) -> Result<String, Failure> {

@@ -1,6 +1,6 @@
 //! `reading_list_mark_read`.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use reading_shelf::mark;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ pub struct Input {
     read: bool,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Marks an item of the reading list as read, or as not read after all.
     #[tool(needs = ["storage", "lists.mark"], read_only = false, idempotent = true)]
     pub fn reading_list_mark_read(input: Input) -> Result<String, Failure> {

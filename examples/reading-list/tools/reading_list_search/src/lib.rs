@@ -1,6 +1,6 @@
 //! `reading_list_search`.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use reading_shelf::search;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ pub struct Input {
     query: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Searches the reading list, also what was read: items that have every word in their title, address, tags or
     /// notes.
     #[tool(needs = ["storage", "lists.read"], read_only = true, idempotent = true)]

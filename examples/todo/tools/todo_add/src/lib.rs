@@ -1,7 +1,7 @@
 //! `todo_add`.
 
 use kept::Day;
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use todo_tasks::add;
@@ -20,7 +20,7 @@ pub struct Input {
     notes: Option<String>,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Adds a task to the todo list.
     #[tool(needs = ["storage", "lists.add"], read_only = false, idempotent = false)]
     pub fn todo_add(input: Input) -> Result<String, Failure> {

@@ -1,6 +1,6 @@
 //! `todo_complete`.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use todo_tasks::complete;
@@ -20,7 +20,7 @@ pub struct Input {
     done: bool,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Says that a task is done, or that it is not done after all.
     #[tool(needs = ["storage", "lists.mark"], read_only = false, idempotent = true)]
     pub fn todo_complete(input: Input) -> Result<String, Failure> {

@@ -1,6 +1,6 @@
 //! `todo_delete`.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use todo_tasks::delete;
@@ -13,7 +13,7 @@ pub struct Input {
     id: String,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Deletes a task. To say that it is done, use `todo_complete`.
     #[tool(needs = ["storage", "lists.write"], read_only = false, idempotent = false)]
     pub fn todo_delete(input: Input) -> Result<String, Failure> {

@@ -1,6 +1,6 @@
 //! `todo_list`.
 
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use todo_tasks::{Which, list};
@@ -29,7 +29,7 @@ pub struct Input {
     show: Show,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Lists tasks, what is due first, each with the id that the other tools take.
     #[tool(needs = ["storage", "lists.read"], read_only = true, idempotent = true)]
     pub fn todo_list(input: Input) -> Result<String, Failure> {

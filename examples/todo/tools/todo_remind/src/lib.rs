@@ -1,7 +1,7 @@
 //! `todo_remind`.
 
 use kept::Day;
-use palisade_sdk::Failure;
+use palisade_tool::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use todo_tasks::remind;
@@ -16,7 +16,7 @@ pub struct Input {
     on: Option<Day>,
 }
 
-palisade_sdk::tool! {
+palisade_tool::tool! {
     /// Sets the day of a reminder of a task, or takes it away. On that day and after it, the list of what is due
     /// has the task.
     #[tool(needs = ["storage", "lists.mark"], read_only = false, idempotent = true)]
