@@ -8,6 +8,7 @@
 
 mod database;
 mod hostile;
+mod installed;
 mod lists;
 mod native;
 mod subagents;
