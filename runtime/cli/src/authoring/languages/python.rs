@@ -30,7 +30,7 @@ pub(in crate::authoring) fn build(project: &Project, workshop: &Workshop<'_>) ->
             .with_context(|| format!("{source}, which {} is made of", part.component))?;
         let entry = kept.join("python").join(&part.stem);
         let wit = entry.join("wit");
-        world::write(&wit, &part.needs)?;
+        world::write(&wit)?;
         let text = format!("import tools.{}\nfrom palisade import Tool\n", part.stem);
         files::write(&entry.join("palisade_entry.py"), text.as_bytes())?;
         let output = entry.join("tool.wasm");
