@@ -37,6 +37,8 @@ pub(in crate::authoring) fn build(project: &Project, workshop: &Workshop<'_>) ->
         let mut program = Program::new(compiler.join("bin/componentize-py"), PYTHON)
             .in_folder(&project.root)
             .without("VIRTUAL_ENV")
+            // The author's traceback says enough; the compiler's own does not help.
+            .with("RUST_BACKTRACE", "0")
             .arguments(["--quiet", "--wit-path"])
             .arguments([&wit])
             .arguments(["--world", "tool-world", "componentize", "--stub-wasi", "--python-path"])
