@@ -64,6 +64,7 @@ fn a_project_has_several_tools() {
     author
         .world
         .add("pair/tools/second/Cargo.toml", own.replace("\"pair\"", "\"second\"").replace("\"sdk\"", "\"../../sdk\""));
+    author.change("pair/Cargo.toml", "[workspace]\n", "[workspace]\nmembers = [\"tools/*\"]\n");
     let source = author.world.read("pair/src/lib.rs").unwrap();
     author.world.add("pair/tools/second/src/lib.rs", source.replace("fn pair", "fn second").replace("Hello", "Ahoy"));
     author.change(

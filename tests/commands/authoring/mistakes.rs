@@ -96,7 +96,7 @@ fn what_goes_wrong_in_a_call_is_shown_with_its_line() {
             "hello/tools/hello.py",
             "    return",
             "    times // 0\n    return",
-            ["ZeroDivisionError", "tools/hello.py:11, in hello\n             times // 0"],
+            ["ZeroDivisionError", "tools/hello.py:11, in hello\n               times // 0"],
         ),
     ] {
         let Some(author) = Author::of(language) else { continue };

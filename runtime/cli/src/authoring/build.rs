@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Instant};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
+use palisade_grants::Capability;
 use palisade_sandbox::{Compiled, Description, digest};
 
 use super::{
@@ -77,7 +78,15 @@ impl Workshop<'_> {
 
     fn make(&self, project: &Project) -> anyhow::Result<Vec<Made>> {
         // Before a compiler is fetched for nothing.
-        project.parts()?;
+        for part in project.parts()?.into_iter().filter(|_| project.language != Language::Rust) {
+            if let Some(need) = part.needs.iter().find(|need| need.parse::<Capability>().is_ok()) {
+                bail!(
+                    "`{}` cannot have `{need}`: tools in {} have no powers, those in Rust can",
+                    part.tool,
+                    project.language
+                );
+            }
+        }
         let build = match project.language {
             // Cargo knows what has to be built again.
             Language::Rust => return self.timed(project, rust::build),

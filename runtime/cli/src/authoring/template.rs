@@ -114,11 +114,6 @@ pub(super) fn contract() -> &'static str {
     EMBEDDED.iter().find(|(name, _)| *name == "wit/tool.wit").map_or("", |(_, text)| text)
 }
 
-/// What the host offers to tools, by the names of the files.
-pub(super) fn host() -> impl Iterator<Item = (&'static str, &'static str)> {
-    EMBEDDED.iter().filter_map(|(name, text)| Some((name.strip_prefix("wit/deps/host/")?, *text)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

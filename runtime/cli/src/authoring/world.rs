@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
-use palisade_grants::Capability;
+use anyhow::Context as _;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
@@ -48,34 +47,17 @@ world module {
 }
 ";
 
-/// The contract without the host's own interfaces: what a tool exports.
+/// The contract without the host's own interfaces, which need files of their own: what a tool exports.
 fn exports() -> &'static str {
     let contract = template::contract();
     let end = contract.find("/// What every guest").unwrap_or(contract.len());
     &contract[..end]
 }
 
-/// What the host offers beside WASI, by the power that it takes.
-const OFFERED: [(&str, &str); 3] = [("fs.read", "files"), ("storage", "storage"), ("exec", "process")];
-
-/// Writes the contract for a compiler that wants it as a folder; its world is `tool-world`, and imports what a tool
-/// with these powers asks the host for.
-pub(super) fn write(folder: &Path, needs: &[String]) -> anyhow::Result<()> {
-    let mut imports = String::new();
-    for need in needs.iter().filter(|need| need.parse::<Capability>().is_ok()) {
-        let Some((_, interface)) = OFFERED.iter().find(|(word, _)| word == need) else {
-            let known = OFFERED.map(|(word, _)| word).join(", ");
-            bail!("a tool in this language cannot have `{need}`; it can have {known}, and one in Rust can have all");
-        };
-        imports += &format!("    import palisade:host/{interface}@0.1.0;\n");
-    }
-    let text = exports().replace("    export tool;\n", &format!("    export tool;\n{imports}"));
-    let host = template::host().map(|(name, text)| (format!("deps/host/{name}"), text.to_owned()));
-    for (name, text) in host.chain([("tool.wit".to_owned(), text)]) {
-        let path = folder.join(name);
-        files::write(&path, text.as_bytes()).with_context(|| format!("{} cannot be written", path.display()))?;
-    }
-    Ok(())
+/// Writes the contract for a compiler that wants it as a folder; its world is `tool-world`.
+pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
+    files::write(&folder.join("tool.wit"), exports().as_bytes())
+        .with_context(|| format!("{} cannot be written", folder.display()))
 }
 
 /// Makes a core module that exports the functions of the contract a component.

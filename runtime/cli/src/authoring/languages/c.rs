@@ -1,7 +1,6 @@
 //! C, by the clang and the C library that come with zig; the module becomes a component here.
 
-use anyhow::{Context as _, bail};
-use palisade_grants::Capability;
+use anyhow::Context as _;
 
 use crate::authoring::{
     build::{Made, Workshop},
@@ -22,9 +21,6 @@ pub(in crate::authoring) fn build(project: &Project, workshop: &Workshop<'_>) ->
     let mut made = Vec::new();
     for part in project.parts()? {
         let source = format!("tools/{}.c", part.stem);
-        if let Some(need) = part.needs.iter().find(|need| need.parse::<Capability>().is_ok()) {
-            bail!("a tool in C cannot have `{need}`, or any other power; one in Rust can");
-        }
         let output = kept.join(format!("{}.wasm", part.stem));
         let what = format!("{source} does not build");
         Program::new(compiler.join("bin/python"), PYTHON)
@@ -32,7 +28,17 @@ pub(in crate::authoring) fn build(project: &Project, workshop: &Workshop<'_>) ->
             // The C library is built once, for all projects.
             .with("ZIG_GLOBAL_CACHE_DIR", compiler.join("cache"))
             .with("ZIG_LOCAL_CACHE_DIR", kept.join("cache"))
-            .arguments(["-m", "ziglang", "cc", "-target", "wasm32-wasi", "-mexec-model=reactor", "-std=gnu17", "-Os"])
+            .arguments([
+                "-m",
+                "ziglang",
+                "cc",
+                "-target",
+                "wasm32-wasi",
+                "-mexec-model=reactor",
+                "-std=gnu17",
+                "-Os",
+                "-UNDEBUG",
+            ])
             .arguments(["-Wall", "-Wextra", &source, "palisade.c", "wasi.c", "-o"])
             .arguments([&output])
             .run(&what)?;

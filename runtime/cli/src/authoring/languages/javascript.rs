@@ -29,7 +29,7 @@ pub(in crate::authoring) fn build(project: &Project, workshop: &Workshop<'_>) ->
             .with_context(|| format!("{source}, which {} is made of", part.component))?;
         let entry = kept.join("javascript").join(format!("{}.js", part.stem));
         let wit = kept.join("javascript").join(&part.stem);
-        world::write(&wit, &part.needs)?;
+        world::write(&wit)?;
         let text =
             format!("import \"./sources.js\";\nimport made from \"../../{source}\";\nexport const tool = made;\n");
         files::write(&entry, text.as_bytes())?;

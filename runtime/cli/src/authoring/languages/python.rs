@@ -30,13 +30,15 @@ pub(in crate::authoring) fn build(project: &Project, workshop: &Workshop<'_>) ->
             .with_context(|| format!("{source}, which {} is made of", part.component))?;
         let entry = kept.join("python").join(&part.stem);
         let wit = entry.join("wit");
-        world::write(&wit, &part.needs)?;
+        world::write(&wit)?;
         let text = format!("import tools.{}\nfrom palisade import Tool\n", part.stem);
         files::write(&entry.join("palisade_entry.py"), text.as_bytes())?;
         let output = entry.join("tool.wasm");
         let mut program = Program::new(compiler.join("bin/componentize-py"), PYTHON)
             .in_folder(&project.root)
             .without("VIRTUAL_ENV")
+            // The author's traceback says enough; the compiler's own does not help.
+            .with("RUST_BACKTRACE", "0")
             .arguments(["--quiet", "--wit-path"])
             .arguments([&wit])
             .arguments(["--world", "tool-world", "componentize", "--stub-wasi", "--python-path"])
