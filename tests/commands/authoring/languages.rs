@@ -54,6 +54,19 @@ fn end_to_end(language: &str) {
     assert_eq!(call(r#"{"name":"Ada"}"#)["output"], "Hello, Ada!");
 }
 
+/// Nothing to an installed tool that was called: these four commands and no others.
+#[test]
+fn from_nothing_to_a_called_tool_in_four_commands() {
+    for language in ["rust", "javascript", "c"] {
+        let Some(author) = Author::of(language) else { continue };
+        author.new_project("hello", language);
+        author.palisade(&["plugins", "build", "hello"]).with_code(0);
+        author.palisade(&["plugins", "install", "hello/dist", "--yes"]).with_code(0);
+        let called = author.palisade(&["tools", "call", "hello", "--input", r#"{"name":"Ada"}"#]).with_code(0);
+        assert_eq!(called.stdout, "Hello, Ada!\n", "{language}");
+    }
+}
+
 /// A second tool is a second file, or crate, and an entry in the manifest.
 #[test]
 fn a_project_has_several_tools() {
