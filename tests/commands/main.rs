@@ -4,6 +4,7 @@ mod agents;
 mod answers;
 mod apart;
 mod chat;
+mod components;
 mod config;
 mod delegation;
 mod doctor;
