@@ -5,6 +5,7 @@ mod answers;
 mod apart;
 mod authoring;
 mod chat;
+mod components;
 mod config;
 mod delegation;
 mod doctor;

@@ -11,6 +11,7 @@ mod bash_session;
 mod bounds;
 mod cache;
 mod compile;
+mod components;
 mod crash_table;
 mod crowds;
 mod delegation;

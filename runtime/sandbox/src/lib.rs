@@ -28,6 +28,7 @@ mod scratch;
 mod workspace;
 mod capabilities {
     //! One host interface each: permit, then act.
+    pub(crate) mod absent;
     pub(crate) mod base;
     pub(crate) mod commands;
     pub(crate) mod confine;

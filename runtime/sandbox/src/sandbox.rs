@@ -21,6 +21,7 @@ use wasmtime_wasi::I32Exit;
 use crate::{
     Captured, Failure, Limits, Progress,
     bindings::exports,
+    capabilities::absent::Called,
     engine::Slot,
     functions::{Function, TooLong},
     host::Host,
@@ -471,6 +472,9 @@ fn explain(error: &wasmtime::Error, host: &Host, limits: &Limits) -> Failure {
     }
     if error.downcast_ref::<TooLong>().is_some() {
         return Failure::OutputTooLarge { limit: limits.output };
+    }
+    if let Some(called) = error.downcast_ref::<Called>() {
+        return Failure::Trap { reason: called.to_string() };
     }
     if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
         return Failure::Trap { reason: format!("it called exit({code}) instead of returning") };

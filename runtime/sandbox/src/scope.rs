@@ -1,5 +1,6 @@
 //! An agent's linker: what its grants hold, its tools linked to that, and nothing else.
 
+mod linking;
 mod mirrored;
 
 use std::{
@@ -12,30 +13,23 @@ use std::{
 };
 
 use palisade_grants::{Capability, Denial, FilesGrant, Grants};
-use wasmtime::component::{Linker, ResourceTable};
+use wasmtime::component::ResourceTable;
 
 use crate::{
-    Compiled, Description, Engine, Entry, Failure, Limits, Needs, Network, ProgramCall, Programs, Storage, Workspace,
+    Compiled, Description, Engine, Entry, Failure, Limits, Network, ProgramCall, Programs, Storage, Workspace,
     WorkspaceError,
-    bindings::{ToolPre, exports},
+    bindings::exports,
     capabilities::{
-        base,
         commands::{CommandTool, Commands, Offered, ShellCommand},
-        files,
-        http::{self, Http, Web},
+        http::{Http, Web},
         preopens::{Files, Preopens},
         process,
         process::Native,
-        progress, settings, shell,
         shell::Session,
-        storage,
         storage::StorageSpace,
-        toolbox,
         trail::Trail,
-        wasi_files,
     },
     engine,
-    functions::Function,
     host::{self, Host},
     meter::Meter,
     output::Sink,
@@ -43,6 +37,8 @@ use crate::{
     sandbox::{self, Call, Report},
 };
 
+pub(crate) use linking::Code;
+use linking::{hollow, link};
 pub(crate) use mirrored::Mirrored;
 
 /// What an agent's tools run in: its grants, opened once, and its tools, linked to them.
@@ -100,14 +96,6 @@ pub(crate) struct LinkedTool {
     pub(crate) gate: Option<Gate>,
     /// Where it runs, if that is another process.
     pub(crate) apart: Option<Arc<Apart>>,
-}
-
-/// What is called of a component.
-pub(crate) enum Code {
-    /// The one tool that it is.
-    Tool(ToolPre<Host>),
-    /// One of its functions.
-    Function(Box<Function>),
 }
 
 /// Decides about the input of a call that one tool makes to another. Whoever calls a tool from outside
@@ -395,35 +383,6 @@ impl Scope {
     }
 }
 
-fn link(engine: &Engine, tool: &Compiled, entry: &Entry, shape: Shape) -> Result<Code, Failure> {
-    let unusable = |error: wasmtime::Error| Failure::BadComponent { reason: format!("it cannot be linked: {error:#}") };
-    let pre = engine.linked((tool.digest(), shape), |shape| {
-        let linker = engine.linker(shape, || linker(engine, shape));
-        let linker = linker.map_err(|error| Failure::Host { reason: format!("{error:#}") })?;
-        let Needs { absent, settings, .. } = tool.needs();
-        if absent.is_empty() && settings.is_empty() {
-            return linker.instantiate_pre(&tool.component).map_err(unusable);
-        }
-        let mut linker = Linker::clone(&linker);
-        settings::link(&mut linker, settings).map_err(unusable)?;
-        // All that it imports and may have is there by now.
-        linker.define_unknown_imports_as_traps(&tool.component).map_err(unusable)?;
-        linker.instantiate_pre(&tool.component).map_err(unusable)
-    })?;
-    match entry {
-        Entry::Tool => ToolPre::new(pre).map(Code::Tool).map_err(unusable),
-        entry => Ok(Code::Function(Box::new(Function::find(pre, entry)?))),
-    }
-}
-
-/// Whether a component that was not written for Palisade imports an interface of a capability: it is there, whatever
-/// is granted, with nothing behind it that is not.
-fn hollow(tool: &Compiled, capability: Capability) -> bool {
-    let needs = tool.needs();
-    needs.is_foreign
-        && needs.imports.iter().any(|import| import.can_be_hollow() && import.capabilities.contains(&capability))
-}
-
 impl LinkedTool {
     /// The state behind one call.
     pub(crate) fn host(&self, tools: &Tools, call: &Call, depth: u32, deadline: Instant) -> Host {
@@ -495,30 +454,6 @@ pub(crate) fn named(tools: &Tools, tool: &LinkedTool) -> Option<(String, Arc<Lin
 
 pub(crate) fn unknown(tool: &str) -> Failure {
     Failure::BadComponent { reason: format!("there is no tool `{tool}` in this agent's scope") }
-}
-
-fn linker(engine: &Engine, shape: &Shape) -> wasmtime::Result<Linker<Host>> {
-    let mut linker = Linker::new(engine.wasm());
-    base::link(&mut linker)?;
-    progress::link(&mut linker)?;
-    shell::link(&mut linker)?;
-    if shape.files {
-        wasi_files::link(&mut linker)?;
-        files::link(&mut linker)?;
-    }
-    if shape.storage {
-        storage::link(&mut linker)?;
-    }
-    if shape.process {
-        process::link(&mut linker)?;
-    }
-    if shape.http {
-        http::link(&mut linker)?;
-    }
-    for tool in &shape.toolbox {
-        toolbox::link(&mut linker, tool)?;
-    }
-    Ok(linker)
 }
 
 fn not_granted(import: &str, capabilities: &[Capability], missing_tool: Option<&str>) -> Denial {
