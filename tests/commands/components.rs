@@ -130,9 +130,10 @@ fn a_database_that_cannot_be_used_fails_the_call() {
     let world = World::new();
     world.add_agent("keeping", KEEPING);
     let file = add(&world, "keeper");
-    world.configure("[store]\nurl = \"postgres://nobody:hunter2@127.0.0.1:1/none\"\n");
+    let nowhere = [("PALISADE_STORE", "postgres://nobody:hunter2@127.0.0.1:1/none")];
     let input = r#"{"op": "get", "key": "a"}"#;
-    let ended = world.palisade(&["tools", "call", &file, "--agent", "keeping", "--input", input]).with_code(1);
+    let call = ["tools", "call", &file, "--agent", "keeping", "--input", input];
+    let ended = world.palisade_with(&nowhere, &call).with_code(1);
     assert!(ended.stderr.contains("warning: what tools keep cannot be used: "), "{}", ended.stderr);
     assert!(ended.stderr.contains("the database that keeps it cannot be used now"), "{}", ended.stderr);
     assert!(!ended.stderr.contains("hunter2"), "{}", ended.stderr);

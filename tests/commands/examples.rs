@@ -29,6 +29,10 @@ pub(crate) struct Packages {
     cache: PathBuf,
 }
 
+/// An agent that may write.
+const DATABASE_USER: &str =
+    "---\nname: database-user\ndescription: Writes\ngrants: { files: { \".\": read-write } }\n---\nYou write.\n";
+
 impl Packages {
     /// The packages, if they were built. Where everything is to be tested, they must have been.
     pub(crate) fn built() -> Option<Self> {
@@ -62,8 +66,11 @@ impl Packages {
         world.palisade_with(&[("PALISADE_CACHE_DIR", self.cache.to_str().unwrap())], arguments)
     }
 
-    /// Calls a tool of a plugin in the sandbox of an agent; gives the report.
+    /// Calls a tool of a plugin in the sandbox of an agent; gives the report. Nobody granted these plugins anything, so
+    /// the agent of the database, too, has what its plugin was granted: nothing. One that may write stands in for it.
     pub(crate) fn call(&self, world: &World, plugin: &str, tool: &str, agent: &str, input: &Value) -> Value {
+        let agent = if agent == "database-agent" { "database-user" } else { agent };
+        world.add_agent("database-user", DATABASE_USER);
         let file = self.folder.join(plugin).join("components").join(format!("{tool}.wasm"));
         let file = file.to_str().unwrap();
         self.palisade(world, &["tools", "call", file, "--agent", agent, "--input", &input.to_string(), "--json"]).json()

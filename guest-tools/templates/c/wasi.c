@@ -77,7 +77,9 @@ int32_t WASI(sched_yield)(void) { return SUCCESS; }
 _Noreturn void WASI(proc_exit)(int32_t code) { (void)code; __builtin_trap(); }
 
 int32_t WASI(fd_close)(int32_t descriptor) { (void)descriptor; return BAD_DESCRIPTOR; }
-int32_t fd_close(int32_t descriptor) { (void)descriptor; return BAD_DESCRIPTOR; }
+// The parts of the library that are written in Zig call it by this name.
+int32_t zig_fd_close(int32_t descriptor) __asm__("fd_close|wasi_snapshot_preview1");
+int32_t zig_fd_close(int32_t descriptor) { (void)descriptor; return BAD_DESCRIPTOR; }
 int32_t WASI(fd_read)(int32_t a, int32_t b, int32_t c, int32_t d) { (void)a, (void)b, (void)c, (void)d; return BAD_DESCRIPTOR; }
 int32_t WASI(fd_seek)(int32_t a, int64_t b, int32_t c, int32_t d) { (void)a, (void)b, (void)c, (void)d; return NOT_A_PIPE; }
 int32_t WASI(fd_fdstat_get)(int32_t a, int32_t b) { (void)a, (void)b; return BAD_DESCRIPTOR; }

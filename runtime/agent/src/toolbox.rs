@@ -21,6 +21,8 @@ pub struct Toolbox {
     asker: Option<Arc<dyn Asker>>,
     artifacts: Option<Arc<dyn Artifacts>>,
     warrant: Option<Arc<dyn Warrant>>,
+    /// Tools of others, with what is said when one is called.
+    bound: Vec<(String, String)>,
 }
 
 /// A tool, and what is worked out once for all of its calls.
@@ -52,7 +54,14 @@ impl Toolbox {
             }
             held.push(Held { tool, name, schema: OnceLock::new() });
         }
-        Ok(Self { tools: held, specs, scope: ToolScope::default(), asker: None, artifacts: None, warrant: None })
+        let (scope, asker, artifacts, warrant, bound) = (ToolScope::default(), None, None, None, Vec::new());
+        Ok(Self { tools: held, specs, scope, asker, artifacts, warrant, bound })
+    }
+
+    /// The same; who calls one of these tools, which work for other agents, is told so.
+    pub fn knowing(mut self, bound: Vec<(String, String)>) -> Self {
+        self.bound = bound;
+        self
     }
 
     /// The same tools, each call of which the rules of a scope are asked about first.
@@ -162,6 +171,10 @@ impl Toolbox {
     }
 
     fn unknown(&self, name: &str) -> ToolResult {
+        let called = canonical_tool(name);
+        if let Some((_, told)) = self.bound.iter().find(|(tool, _)| canonical_tool(tool) == called) {
+            return ToolResult::failed(FailureKind::InvalidInput, told.clone());
+        }
         let name = crate::clip(name, 128);
         let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
         let text = if names.is_empty() {

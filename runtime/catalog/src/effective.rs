@@ -34,6 +34,8 @@ pub struct Effective {
     pub tools: Vec<EffectiveTool>,
     /// The tools it has not, with the reason.
     pub excluded: Vec<Excluded>,
+    /// Tools that work for another agent alone, with what whoever calls one is told.
+    pub bound: Vec<(String, String)>,
     /// What it may touch.
     pub grants: Grants,
     /// What each of its calls may use up.
@@ -135,6 +137,11 @@ fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: 
         binding_overrides: &registry.settings().binding_overrides,
     };
     let Resolution { tools, mut excluded } = agent.scope.resolve(&candidates, &around);
+    let bound = |tool: &Candidate| {
+        let told = tool.binding.permits(tool.name(), around.identity, around.binding_overrides).err()?;
+        Some((tool.name().to_owned(), told))
+    };
+    let bound = candidates.iter().filter_map(bound).collect();
     let mut warnings = Vec::new();
     let components: BTreeMap<&str, &Arc<PluginComponent>> = available
         .iter()
@@ -200,6 +207,7 @@ fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: 
         tools: kept.into_iter().map(tool).collect(),
         agent: agent.clone(),
         excluded,
+        bound,
         grants,
         limits,
         budget,

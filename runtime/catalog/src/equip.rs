@@ -159,7 +159,7 @@ pub fn equip(
         }
     }
     tools.append(&mut own);
-    let toolbox = Toolbox::new(tools)?.ruled_by(effective.agent.scope.clone());
+    let toolbox = Toolbox::new(tools)?.ruled_by(effective.agent.scope.clone()).knowing(effective.bound.clone());
     Ok(Equipped { toolbox, scope, left_out, linking })
 }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 use palisade_grants::Denial;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::Captured;
+
 /// Why a call gave no value. Whatever a guest does ends in one of these; the host goes on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Failure {
@@ -121,6 +123,22 @@ pub enum Blame {
 }
 
 impl Failure {
+    /// A guest that crashes says on standard error where in its source, as panics and assertions do.
+    pub(crate) fn with_last_words(self, stderr: &Captured) -> Self {
+        const MOST: usize = 2000;
+        let Self::Trap { reason } = self else { return self };
+        let said = String::from_utf8_lossy(&stderr.kept);
+        let said = match said.rfind("panicked at ") {
+            Some(panic) => said[panic..].split("\nnote: run with `RUST_BACKTRACE").next().unwrap_or_default(),
+            None => &said[said.ceil_char_boundary(said.len().saturating_sub(MOST))..],
+        };
+        let said = said[..said.floor_char_boundary(MOST)].trim();
+        match said.is_empty() {
+            true => Self::Trap { reason },
+            false => Self::Trap { reason: format!("{said}\n({reason})") },
+        }
+    }
+
     /// Whose fault it is.
     pub fn blame(&self) -> Blame {
         match self {

@@ -353,7 +353,7 @@ async fn run(tool: &LinkedTool, host: Host, ask: Ask<'_>) -> Ended {
     };
     let (stdout, stderr) = (host.stdout.take(), host.stderr.take());
     Ended {
-        outcome: outcome.map_err(|failure| with_last_words(failure, &stderr)),
+        outcome: outcome.map_err(|failure| failure.with_last_words(&stderr)),
         cost: Cost {
             duration: started.elapsed(),
             peak_memory: host.meter.peak_memory(),
@@ -363,22 +363,6 @@ async fn run(tool: &LinkedTool, host: Host, ask: Ask<'_>) -> Ended {
         denials: host.denials,
         stdout,
         stderr,
-    }
-}
-
-/// A guest that crashes says on standard error where in its source, as panics and assertions do.
-fn with_last_words(failure: Failure, stderr: &Captured) -> Failure {
-    const MOST: usize = 2000;
-    let Failure::Trap { reason } = failure else { return failure };
-    let said = String::from_utf8_lossy(&stderr.kept);
-    let said = match said.rfind("panicked at ") {
-        Some(panic) => said[panic..].split("\nnote: run with `RUST_BACKTRACE").next().unwrap_or_default(),
-        None => &said[said.ceil_char_boundary(said.len().saturating_sub(MOST))..],
-    };
-    let said = said[..said.floor_char_boundary(MOST)].trim();
-    match said.is_empty() {
-        true => Failure::Trap { reason },
-        false => Failure::Trap { reason: format!("{said}\n({reason})") },
     }
 }
 

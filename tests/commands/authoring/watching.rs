@@ -51,7 +51,7 @@ fn a_change_is_built_described_and_called_at_once() {
     waits();
     // A mistake is shown, and the next change mends it.
     author.change("hello/tools/hello.js", "Hello, ${name}", "Hello, ${nobody}");
-    let third = until("0 of 3 as expected");
+    let third = until("1 of 3 as expected");
     assert!(third.contains("nobody"), "{third}");
     waits();
     author.change("hello/tools/hello.js", "${nobody}", "${name}");

@@ -329,7 +329,7 @@ impl Shared {
                 http: tool.web.is_some(),
                 package: tool.package.clone(),
             };
-            self.say(&Order::Add { scope, name: name.clone(), tool: described }).map_err(lost)?;
+            self.say(&Order::Add { scope, name: name.clone(), tool: Box::new(described) }).map_err(lost)?;
             told.scopes.entry(scope).or_default().insert(name, tool.number);
             let commands = tool.commands.values().filter_map(|offered| offered.linked());
             let called = tool.compiled.needs().toolbox.iter().map(String::as_str).chain(commands);

@@ -65,7 +65,7 @@ pub(super) enum Order {
     Add {
         scope: u64,
         name: String,
-        tool: Told,
+        tool: Box<Told>,
     },
     /// A scope is no more.
     Close {

@@ -156,7 +156,7 @@ impl Process {
                 self.scopes.insert(scope, opened);
             }
             Order::Add { scope, name, tool } => {
-                let linked = self.link(scope, tool);
+                let linked = self.link(scope, *tool);
                 let Some(scope) = self.scopes.get_mut(&scope) else { return };
                 match linked {
                     Ok(linked) => {

@@ -92,7 +92,7 @@ fn what_cannot_be_asked_for_is_not_asked_for() {
     assert_eq!((&asks.tools[0].hosts[..], asks.tools[0].secrets.len()), (&["example.com".to_owned()][..], 0));
     assert!(warnings(&asks).iter().any(|text| text.contains("`https://a/b` is no host")), "{:?}", warnings(&asks));
     assert!(warnings(&asks).iter().any(|text| text.contains("`a b` is no name")), "{:?}", warnings(&asks));
-    for bad in ["", "#", "a#", "a b", "a_b#c d", "../x", "x\\u0000"] {
+    for bad in ["", "#", "a#", "a b", "a_b#c d", "../x"] {
         let asks = with_tools(&format!(r#"{{ "name": "a", "component": "a.wasm", "function": "{bad}" }}"#));
         assert_eq!(asks.tools.len(), 0, "{bad}");
     }

@@ -32,12 +32,12 @@ pub(crate) struct Arguments {
     #[arg(value_name = "DIR|FILE|oci://…")]
     source: String,
     #[command(flatten)]
-    deciding: Deciding,
+    choices: Choices,
 }
 
 /// What installing and updating have in common.
 #[derive(clap::Args, Clone)]
-pub(super) struct Deciding {
+pub(super) struct Choices {
     /// Let it have this, of what it asks for: fs.read, fs.write, storage, tools, exec, agents, env, net.http:HOST,
     /// secret:NAME. May be given several times; `none` for nothing.
     #[arg(long, value_name = "WORD")]
@@ -66,19 +66,19 @@ Exit codes: 0 it is installed, 1 it is not";
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let source = Source::parse(&arguments.source)?;
-    install(&source, None, &arguments.deciding, settings, terminal)
+    install(&source, None, &arguments.choices, settings, terminal)
 }
 
 /// Installs from a source; `expected` is what must come of it.
 pub(super) fn install(
     source: &Source,
     expected: Option<&str>,
-    deciding: &Deciding,
+    choices: &Choices,
     settings: &Settings,
     terminal: &Terminal,
 ) -> anyhow::Result<Exit> {
     let config = Config::load(&Sources::of(settings, None)).accepted(terminal)?;
-    let policy = deciding.signatures.policy(&config)?;
+    let policy = choices.signatures.policy(&config)?;
     let assembly = Assembly::start(settings, terminal)?;
     let fetched = source.fetch(&policy.keys, settings, &assembly, terminal)?;
     policy.check(&fetched.verdict)?;
@@ -91,22 +91,22 @@ pub(super) fn install(
     }
     let before = standing(&summary, settings)?;
     let changes = before.as_ref().map(|before| Changes::between(before, &summary, &fetched.package));
-    if changes.as_ref().is_some_and(|changes| changes.is_older) && !deciding.older {
+    if changes.as_ref().is_some_and(|changes| changes.is_older) && !choices.older {
         summary.print(changes.as_ref(), terminal)?;
         bail!("this is an earlier version than the one that is installed; --older installs it all the same");
     }
-    if !deciding.json {
+    if !choices.json {
         summary.print(changes.as_ref(), terminal)?;
     }
-    let granted = deciding.granted(&summary, before.as_ref(), changes.as_ref())?;
-    if !deciding.yes && !is_meant(&summary, &granted, deciding.json, terminal)? {
-        if deciding.json {
+    let granted = choices.granted(&summary, before.as_ref(), changes.as_ref())?;
+    if !choices.yes && !is_meant(&summary, &granted, choices.json, terminal)? {
+        if choices.json {
             terminal.json(&report(&summary, changes.as_ref(), &granted, false))?;
         }
         return Ok(Exit::Failed);
     }
     put(&summary, &fetched, &granted, before.as_ref(), settings)?;
-    if deciding.json {
+    if choices.json {
         terminal.json(&report(&summary, changes.as_ref(), &granted, true))?;
     } else {
         let done = Line::new().add(Style::Good, "installed ").add(Style::Bold, &summary.name);
@@ -160,7 +160,7 @@ fn put(
     desk.put(&summary.name, &fetched.package, locked, |_| Ok(()))
 }
 
-impl Deciding {
+impl Choices {
     /// What it may have: what is said here, else what it had if it is asked to have no more than that.
     fn granted(
         &self,

@@ -67,7 +67,8 @@ const SHOWN: usize = 300;
 impl Summary {
     pub(super) fn of(fetched: &Fetched, assembly: &Assembly) -> anyhow::Result<Self> {
         let Fetched { package, source, verdict } = fetched;
-        let registry = preview(package)?;
+        // Skills are read where they lie, so it has to be there for as long as the registry.
+        let (registry, _folder) = preview(package)?;
         let plugin = registry.plugins().first().context("the package holds no plugin")?;
         if let Some(rejected) = &plugin.broken {
             bail!("the package is refused: {rejected}");
@@ -217,7 +218,7 @@ impl Summary {
 
 /// The package as it will be loaded, without its components: nothing that is read here can be run.
 #[expect(clippy::disallowed_methods, reason = "a folder of our own, which is removed at once")]
-fn preview(package: &Package) -> anyhow::Result<Registry> {
+fn preview(package: &Package) -> anyhow::Result<(Registry, tempfile::TempDir)> {
     let folder = tempfile::tempdir()?;
     let root = folder.path().join("package");
     for (path, bytes) in package.files().filter(|(path, _)| !path.as_str().ends_with(".wasm")) {
@@ -227,7 +228,8 @@ fn preview(package: &Package) -> anyhow::Result<Registry> {
     }
     let core: Vec<&str> = BuiltIn::all().map(|tool| tool.name).collect();
     let places = Places { plugins_dir: Some(folder.path().to_owned()), ..Places::default() };
-    Registry::load(&places, &core).context("the package cannot be read")
+    let registry = Registry::load(&places, &core).context("the package cannot be read")?;
+    Ok((registry, folder))
 }
 
 fn agents(plugin: &Plugin, registry: &Registry) -> Vec<AgentSummary> {

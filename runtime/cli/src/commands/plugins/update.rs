@@ -5,7 +5,7 @@ use anyhow::{Context as _, bail};
 use super::{
     commit::Desk,
     fetch::Source,
-    install::{Deciding, install},
+    install::{Choices, install},
 };
 use crate::{Exit, commands::completions, render::Terminal, settings::Settings};
 
@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     #[arg(add = completions::plugins())]
     name: String,
     #[command(flatten)]
-    deciding: Deciding,
+    choices: Choices,
 }
 
 const AFTER_HELP: &str = "\
@@ -40,5 +40,5 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         }
     };
     let source = Source::parse(&source).with_context(|| format!("`{name}` came from there"))?;
-    install(&source, Some(name), &arguments.deciding, settings, terminal)
+    install(&source, Some(name), &arguments.choices, settings, terminal)
 }
