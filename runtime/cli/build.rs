@@ -1,9 +1,5 @@
 //! Puts the sources that `palisade plugins new` writes into the program: templates, what tools import, the contract.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    reason = "a build script reads its sources and writes below OUT_DIR"
-)]
+#![expect(clippy::disallowed_methods, reason = "a build script reads its sources and writes below OUT_DIR")]
 
 use std::{
     env, fs, io,

@@ -70,7 +70,10 @@ impl Packages {
     /// the agent of the database, too, has what its plugin was granted: nothing. One that may write stands in for it.
     pub(crate) fn call(&self, world: &World, plugin: &str, tool: &str, agent: &str, input: &Value) -> Value {
         let agent = if agent == "database-agent" { "database-user" } else { agent };
-        world.add_agent("database-user", DATABASE_USER);
+        // Written once: somebody else may be reading it.
+        if !world.home().join(".config/palisade/agents/database-user.md").exists() {
+            world.add_agent("database-user", DATABASE_USER);
+        }
         let file = self.folder.join(plugin).join("components").join(format!("{tool}.wasm"));
         let file = file.to_str().unwrap();
         self.palisade(world, &["tools", "call", file, "--agent", agent, "--input", &input.to_string(), "--json"]).json()
