@@ -52,8 +52,8 @@ fn a_compiler_that_is_not_there_is_answered_with_how_to_get_it() {
 #[test]
 fn what_the_compiler_finds_is_shown_with_its_line() {
     for (language, file, from, to, place) in [
-        ("rust", "hello/src/lib.rs", "name: String", "name: Strin", "src/lib.rs:6:15"),
-        ("c", "hello/tools/hello.c", "if (name == NULL)", "if (nam == NULL)", "tools/hello.c:14:9"),
+        ("rust", "hello/src/lib.rs", "name: String", "name: Text", "src/lib.rs:6:15"),
+        ("c", "hello/tools/hello.c", "if (name == NULL)", "if (other == NULL)", "tools/hello.c:14:9"),
         ("javascript", "hello/tools/hello.js", "call({ name, times }) {", "call({ name, times }) { ]", "hello.js:12"),
         ("python", "hello/tools/hello.py", "name: str,", "name,", "the argument name of hello has no type"),
     ] {

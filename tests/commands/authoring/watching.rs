@@ -1,5 +1,4 @@
 //! `palisade plugins dev`.
-#![expect(clippy::zombie_processes, reason = "they are waited for when they are dropped")]
 
 use std::{
     io::{BufRead as _, BufReader},
