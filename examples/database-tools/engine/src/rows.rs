@@ -37,7 +37,7 @@ pub(crate) struct Table {
 impl Table {
     /// Goes through the rows of a statement that has its parameters.
     pub(crate) fn of(statement: &mut Statement<'_>, limit: usize, past: Past) -> rusqlite::Result<Self> {
-        let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let width = columns.len();
         let mut table = Self { columns, lines: Vec::new(), more: 0, uncounted: false, shortened: 0 };
         let mut bytes = 0;
