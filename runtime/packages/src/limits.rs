@@ -15,7 +15,7 @@ pub struct Limits {
     pub depth: usize,
     /// Bytes of a path.
     pub path: usize,
-    /// How much larger than packed it may be, once it is larger than what is free.
+    /// How much larger than packed it may be, once it is larger than what nobody asks about.
     pub ratio: u64,
 }
 

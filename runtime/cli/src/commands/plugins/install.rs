@@ -28,7 +28,7 @@ use crate::{
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// A folder with a plugin.json, a .tar.gz of one, a component's .wasm, or oci://registry/name[:tag|@digest].
+    /// A folder with a `plugin.json`, a `.tar.gz` of one, a `.wasm` component, or `oci://registry/name[:tag|@digest]`.
     #[arg(value_name = "DIR|FILE|oci://…")]
     source: String,
     #[command(flatten)]
