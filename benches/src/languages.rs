@@ -16,15 +16,19 @@ use crate::{
     report::{Ratio, Report},
 };
 
-const LANGUAGES: [(&str, &str); 4] = [("rust", "Rust"), ("python", "Python"), ("javascript", "JavaScript"), ("c", "C")];
-const INPUT: &str = r#"{"name":"Ada"}"#;
+pub(crate) const LANGUAGES: [(&str, &str); 4] =
+    [("rust", "Rust"), ("python", "Python"), ("javascript", "JavaScript"), ("c", "C")];
+pub(crate) const INPUT: &str = r#"{"name":"Ada"}"#;
 
 pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     let engine = Engine::start(Settings { slots: 100, ..Settings::SERVER })?;
     let mut scopes = BTreeMap::new();
     for (language, name) in LANGUAGES {
-        match component(language) {
-            Ok(wasm) => drop(scopes.insert(name, (scope(&engine, &wasm).context(name)?, wasm.len()))),
+        match built(language) {
+            Ok(package) => {
+                let wasm = fs::read(package.join("hello.wasm"))?;
+                scopes.insert(name, (scope(&engine, &wasm).context(name)?, wasm.len()));
+            }
             // A language that is not here is missing from the table, and that is said.
             Err(error) => eprintln!("SKIPPED: a tool in {name}: {error:#}"),
         }
@@ -61,8 +65,8 @@ fn scope(engine: &Engine, wasm: &[u8]) -> anyhow::Result<Scope> {
     Ok(scope)
 }
 
-/// The template's tool, built by the program as its users build it.
-fn component(language: &str) -> anyhow::Result<Vec<u8>> {
+/// The package of the template's tool, built by the program as its users build it.
+pub(crate) fn built(language: &str) -> anyhow::Result<PathBuf> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
     let folder = target.join("hello").join(language).join("hello");
     drop(fs::remove_dir_all(&folder));
@@ -73,7 +77,7 @@ fn component(language: &str) -> anyhow::Result<Vec<u8>> {
         fs::copy(target.join("../Cargo.lock"), Path::new(&folder).join("Cargo.lock"))?;
     }
     palisade(&target, &["plugins", "build", &folder])?;
-    Ok(fs::read(PathBuf::from(folder).join("dist/hello.wasm"))?)
+    Ok(PathBuf::from(folder).join("dist"))
 }
 
 fn palisade(target: &Path, arguments: &[&str]) -> anyhow::Result<()> {

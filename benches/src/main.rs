@@ -1,6 +1,6 @@
 //! `just bench`: every row is a ratio of things measured side by side in this run.
 //!
-//! `just bench calls languages apart steps programs start idle definitions store shell trees` runs parts, `--quick` fewer
+//! `just bench calls languages plugins apart steps programs start idle definitions store shell trees` runs parts, `--quick` fewer
 //! rounds; only a whole run is kept.
 #![expect(
     clippy::print_stdout,
@@ -16,6 +16,7 @@ mod floor;
 mod idle;
 mod languages;
 mod measure;
+mod plugins;
 mod programs;
 mod report;
 mod shell;
@@ -39,6 +40,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted("languages") {
         languages::measure(&mut report, quick).context("tools in other languages")?;
+    }
+    if wanted("plugins") {
+        plugins::measure(&mut report, quick).context("plugins")?;
     }
     if wanted("apart") {
         apart::measure(&mut report, quick).context("calls in a process of their own")?;
