@@ -1,19 +1,9 @@
 //! Has the agent's `write` tool write, again and again: a way round its own limits, if there were one.
 #![cfg(target_family = "wasm")]
 
-use palisade_tool::Failure;
+use palisade_tool::{Failure, toolbox};
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-mod bindings {
-    wit_bindgen::generate!({
-        inline: "
-            package palisade:toolbox@0.1.0;
-            interface write { call: func(input: string) -> result<string, string>; }
-            world caller { import write; }
-        ",
-    });
-}
 
 /// The input of `scribe`.
 #[derive(Deserialize, JsonSchema)]
@@ -31,8 +21,8 @@ palisade_tool::tool! {
         let content = "x".repeat(input.bytes);
         for number in 0..input.files {
             let call = format!(r#"{{"path":"{number}.txt","content":"{content}"}}"#);
-            bindings::palisade::toolbox::write::call(&call)
-                .map_err(|error| Failure::Failed(format!("after {number} files: {error}")))?;
+            toolbox::write(&call)
+                .map_err(|error| Failure::Failed(format!("after {number} files: {}", error.text())))?;
         }
         Ok(format!("{} files", input.files))
     }

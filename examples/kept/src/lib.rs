@@ -4,7 +4,6 @@
 //! time that add or change different entries do not get in each other's way.
 
 mod day;
-mod storage;
 
 pub use day::Day;
 
@@ -15,7 +14,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use palisade_tool::{Failure, text};
+use palisade_tool::{Failure, storage, text};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Entries of one kind.

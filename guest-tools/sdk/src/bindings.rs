@@ -20,6 +20,16 @@ pub mod host {
     pub use palisade::host::{files, process, progress, shell, storage};
 }
 
+/// The tools of every agent that has them, each dropped from a guest that calls it nowhere.
+pub mod toolbox {
+    wit_bindgen::generate!({
+        path: "../../wit",
+        world: "palisade:tool/toolbox-world",
+        generate_all,
+    });
+    pub use palisade::toolbox::*;
+}
+
 pub use exports::palisade::tool::tool;
 
 impl From<Description> for tool::Description {

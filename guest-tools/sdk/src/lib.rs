@@ -60,12 +60,15 @@ pub mod http;
 pub mod process;
 pub mod progress;
 mod replace;
+pub mod storage;
 pub mod text;
+pub mod toolbox;
 #[cfg(feature = "walk")]
 pub mod walk;
 
 pub use schemars;
 pub use serde;
+pub use wit_bindgen;
 
 pub use describe::{Description, describe, parse};
 pub use failure::Failure;

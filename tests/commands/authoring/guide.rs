@@ -115,6 +115,12 @@ fn the_guide_can_be_followed_in_javascript_and_c() {
     follow("writing-tools.md", |language| language == "javascript" || language == "c");
 }
 
+/// V9, CFG-10
+#[test]
+fn what_is_said_of_permissions_is_so() {
+    follow("permissions.md", |_| true);
+}
+
 /// D15, V9
 #[test]
 fn the_way_here_from_other_programs_can_be_followed() {

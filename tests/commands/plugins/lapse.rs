@@ -182,3 +182,22 @@ fn what_was_granted_counts_only_where_it_was_installed() {
     fs::rename(shop.installed("ferry"), shop.installed("copy")).unwrap();
     assert_eq!(shop.listed()["granted"], json!([]));
 }
+
+/// SUP-09: whoever has the name next has what was kept under it, so that is said, and can be taken away.
+#[test]
+fn what_a_plugin_kept_is_not_handed_to_the_next_one_unseen() {
+    let shop = Shop::with_ferry("1.0.0");
+    let install = || shop.install(&["--grant", "storage", "--yes"]).with_code(0).stderr;
+    let keep = |op: &str| {
+        let input = json!({ "op": op, "key": "a", "value": "b" }).to_string();
+        shop.world.palisade(&["tools", "call", "ferry_keep", "--input", &input]).with_code(0).stdout
+    };
+    assert!(!install().contains("was here before"));
+    keep("set");
+    shop.plugins(&["remove", "ferry"]).with_code(0);
+    let warned = install();
+    assert!(warned.contains("was here before and kept 1 value(s)") && warned.contains("--forget"), "{warned}");
+    let removed = shop.plugins(&["remove", "ferry", "--forget", "--json"]).with_code(0).json();
+    assert_eq!(removed, json!({ "removed": ["ferry"], "forgotten": 1 }));
+    assert!(!install().contains("was here before"));
+}

@@ -9,6 +9,7 @@ mod dev;
 mod fetch;
 mod inspect;
 mod install;
+mod kept;
 mod keys;
 mod list;
 mod new;

@@ -4,12 +4,14 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 
 use anyhow::bail;
 use palisade_catalog::{Granted, Locked};
+use palisade_grants::Capability;
 use serde_json::{Value, json};
 
 use super::{
     changes::Changes,
     commit::Desk,
     fetch::{Fetched, Source},
+    kept,
     keys::Signatures,
     summary::Summary,
 };
@@ -98,6 +100,9 @@ pub(super) fn install(
     if !choices.json {
         summary.print(changes.as_ref(), terminal)?;
     }
+    if before.is_none() && summary.asked.holds(Capability::Storage) {
+        warn_of_heritage(&summary.name, &config, settings, terminal)?;
+    }
     let granted = choices.granted(&summary, before.as_ref(), changes.as_ref())?;
     if !choices.yes && !is_meant(&summary, &granted, choices.json, terminal)? {
         if choices.json {
@@ -113,6 +118,18 @@ pub(super) fn install(
         terminal.whole(&done.add(Style::Plain, &format!("; it may have: {granted}")))?;
     }
     Ok(Exit::Done)
+}
+
+/// Another plugin of this name may have been here before, and what it kept is not meant for everybody.
+fn warn_of_heritage(name: &str, config: &Config, settings: &Settings, terminal: &Terminal) -> anyhow::Result<()> {
+    let values = kept::count(name, config, settings)?;
+    if values > 0 {
+        terminal.warning(&format!(
+            "a plugin called `{name}` was here before and kept {values} value(s), which this one reads if it is granted \
+             `storage`; `palisade plugins remove {name} --forget` removes them with it"
+        ));
+    }
+    Ok(())
 }
 
 /// What is installed under the name of a package; what is there and was not installed, or came from elsewhere, is in

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use serde_json::json;
 
-use super::commit::Desk;
+use super::{commit::Desk, kept};
 use crate::{
     Exit,
     commands::completions,
@@ -11,13 +11,16 @@ use crate::{
     settings::Settings,
 };
 
-/// Remove a plugin that was installed, with what it was granted.
+/// Remove a plugin that was installed, with what it was granted. What its tools kept stays, for when it comes back.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  palisade plugins remove weather")]
 pub(crate) struct Arguments {
     /// Their names.
     #[arg(required = true, add = completions::plugins())]
     names: Vec<String>,
+    /// Remove what their tools kept, too.
+    #[arg(long)]
+    forget: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -33,11 +36,13 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     for name in &arguments.names {
         desk.remove(name)?;
     }
+    let forgotten = if arguments.forget { kept::forget(&arguments.names, settings, terminal)? } else { 0 };
     match arguments.json {
-        true => terminal.json(&json!({ "removed": arguments.names }))?,
+        true => terminal.json(&json!({ "removed": arguments.names, "forgotten": forgotten }))?,
         false => {
+            let values = if arguments.forget { format!("; values forgotten: {forgotten}") } else { String::new() };
             let line = Line::new().add(Style::Good, "removed ").add(Style::Plain, &arguments.names.join(", "));
-            terminal.whole(&line)?;
+            terminal.whole(&line.add(Style::Plain, &values))?;
         }
     }
     Ok(Exit::Done)
