@@ -21,7 +21,7 @@ fn nothing_is_installed_before_somebody_has_seen_what_it_is() {
         "palisade:host/storage",
         "(storage)",
         "agent     pilot  Steers.",
-        "its tools: ferry_echo",
+        "its tools, if all is granted: ferry_echo, ferry_keep",
         "skills    load",
         "asks      storage",
     ] {

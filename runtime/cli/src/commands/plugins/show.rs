@@ -31,7 +31,7 @@ impl Summary {
         for agent in &self.agents {
             let line = Line::new().column(Style::Dim, "agent", 8).add(Style::Bold, &agent.name);
             terminal.whole(&line.add(Style::Plain, "  ").add(Style::Plain, &short(&agent.description)))?;
-            fact("", &format!("its tools: {}; {}", agent.tools, agent.grants))?;
+            fact("", &format!("its tools, if all is granted: {}; {}", agent.tools, agent.grants))?;
         }
         if !self.skills.is_empty() {
             fact("skills", &self.skills.join(", "))?;

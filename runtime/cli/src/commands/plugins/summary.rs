@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
-use palisade_catalog::{BuiltIn, Granted, Places, Plugin, PluginTool, Registry, tool_pin};
+use palisade_catalog::{BuiltIn, Granted, Places, PluginTool, Registry, tool_pin};
 use palisade_grants::Capability;
 use palisade_packages::{Package, signature::Verdict};
 use palisade_sandbox::{Compiled, Description, Entry, Import};
@@ -68,8 +68,8 @@ impl Summary {
     pub(super) fn of(fetched: &Fetched, assembly: &Assembly) -> anyhow::Result<Self> {
         let Fetched { package, source, verdict } = fetched;
         // Skills are read where they lie, so it has to be there for as long as the registry.
-        let (registry, _folder) = preview(package)?;
-        let plugin = registry.plugins().first().context("the package holds no plugin")?;
+        let (mut registry, _folder) = preview(package)?;
+        let plugin = registry.plugins().first().cloned().context("the package holds no plugin")?;
         if let Some(rejected) = &plugin.broken {
             bail!("the package is refused: {rejected}");
         }
@@ -82,7 +82,7 @@ impl Summary {
             size: package.size(),
             verdict: verdict.clone(),
             tools: Vec::new(),
-            agents: agents(plugin, &registry),
+            agents: Vec::new(),
             skills: registry
                 .skills()
                 .entries()
@@ -102,6 +102,9 @@ impl Summary {
             summary.tools.push(tool);
         }
         summary.asked = Granted::parse(asked)?;
+        // What its agents are to be told of, whatever of it will be granted.
+        registry.grant(&plugin.name, summary.asked.clone());
+        summary.agents = agents(&plugin.name, &registry);
         Ok(summary)
     }
 
@@ -232,9 +235,9 @@ fn preview(package: &Package) -> anyhow::Result<(Registry, tempfile::TempDir)> {
     Ok((registry, folder))
 }
 
-fn agents(plugin: &Plugin, registry: &Registry) -> Vec<AgentSummary> {
+fn agents(plugin: &str, registry: &Registry) -> Vec<AgentSummary> {
     let of_plugin = registry.entries().into_iter().filter_map(|entry| entry.agent);
-    let of_plugin = of_plugin.filter(|agent| agent.origin.plugin.as_deref() == Some(plugin.name.as_str()));
+    let of_plugin = of_plugin.filter(|agent| agent.origin.plugin.as_deref() == Some(plugin));
     of_plugin
         .map(|agent| {
             let effective = palisade_catalog::effective(agent, &palisade_catalog::available(registry), registry);
