@@ -48,6 +48,19 @@ impl Budget {
         }
     }
 
+    /// What both allow.
+    pub fn lower(self, other: Self) -> Self {
+        let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+        Self {
+            steps: self.steps.min(other.steps),
+            tokens: least(self.tokens, other.tokens),
+            calls: least(self.calls, other.calls),
+            cost: least(self.cost, other.cost),
+            depth: self.depth.min(other.depth),
+            time: self.time.min(other.time),
+        }
+    }
+
     /// Starts the clock.
     pub(crate) fn begin(self) -> Remaining {
         let now = Instant::now();
@@ -197,6 +210,16 @@ mod tests {
     fn endless_time_does_not_overflow() {
         let account = Account::open(Budget { time: Duration::MAX, ..Budget::default() });
         assert_eq!(account.spend_step(), Ok(()));
+    }
+
+    /// DEL-05
+    #[test]
+    fn the_lower_of_two_budgets_is_no_higher_than_either() {
+        let began = Budget { steps: 3, tokens: Some(100), ..Budget::default() };
+        let now = Budget { steps: 50, tokens: None, calls: Some(4), ..Budget::default() };
+        let both = began.lower(now);
+        assert_eq!((both.steps, both.tokens, both.calls), (3, Some(100), Some(4)));
+        assert_eq!(both, now.lower(began));
     }
 
     /// DEL-05

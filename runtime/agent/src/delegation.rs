@@ -6,6 +6,7 @@
 
 mod active;
 mod crew;
+mod desk;
 mod engage;
 mod fresh;
 mod keep;
@@ -32,14 +33,15 @@ use tokio::sync::{Notify, watch};
 
 pub use active::Piece;
 pub use crew::{Crew, Equipment, Peer, Recruit, RecruitError};
+pub use desk::{Client, Conclusion, Inquiry, Visit, Which};
 pub use pool::{Pool, PoolKey, PoolStatistics, Reserve};
+pub use refusal::Refusal;
 pub use seat::{DelegationLimits, Seat};
 pub use tools::DELEGATION_TOOLS;
 
 use crate::{Canceller, SessionKey, Store, Tool, ToolSpec};
 use active::Active;
 use place::Place;
-use refusal::Refusal;
 use report::Report;
 
 /// How often a session that another process holds is looked at.

@@ -43,8 +43,8 @@ pub use cancel::{Cancellation, Canceller, cancellation};
 pub use ceiling::Ceiling;
 pub use clip::clip;
 pub use delegation::{
-    Crew, DELEGATION_TOOLS, Delegation, DelegationLimits, Equipment, Handle, Peer, Piece, Pool, PoolKey,
-    PoolStatistics, Recruit, RecruitError, Reserve, Seat,
+    Client, Conclusion, Crew, DELEGATION_TOOLS, Delegation, DelegationLimits, Equipment, Handle, Inquiry, Peer, Piece,
+    Pool, PoolKey, PoolStatistics, Recruit, RecruitError, Refusal, Reserve, Seat, Visit, Which,
 };
 pub use event::{Ending, Event, Quiet, Watcher};
 pub use instant::{at_instants, passing};

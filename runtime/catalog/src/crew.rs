@@ -8,7 +8,8 @@ use std::{
 
 use async_trait::async_trait;
 use palisade_agent::{
-    Agent, Ceiling, Crew, Equipment, Peer, Provider, Recruit, RecruitError, Seat, Surroundings, Tool, Toolbox,
+    Agent, Asker, Ceiling, Crew, Equipment, Peer, PermissionMode, Provider, Recruit, RecruitError, Seat, Surroundings,
+    Tool, Toolbox,
 };
 use palisade_grants::DELEGATION;
 
@@ -114,14 +115,16 @@ impl Crew for LocalCrew {
         let mut warnings = effective.warnings.clone();
         warnings.extend(skills_of(&effective, &registry.skills()).warnings);
         let standing = Standing::of(&effective, &self.registry, &asked_by.agent.name, asked_by.warrant.clone());
+        let never = effective.agent.permission_mode == Some(PermissionMode::DontAsk);
+        let asker = asked_by.asker.clone().filter(|_| !never);
         standing.equipping({
             // The tools are bound to a seat that holds this; those in scope live as long as the run.
             let own_tools: Vec<Weak<dyn Tool>> = own_tools.iter().map(Arc::downgrade).collect();
-            let (outfitter, registry) = (Arc::clone(&self.outfitter), self.registry.clone());
+            let (outfitter, registry, asker) = (Arc::clone(&self.outfitter), self.registry.clone(), asker.clone());
             move |effective| {
                 let own_tools = own_tools.iter().filter_map(Weak::upgrade);
                 let own_tools: Vec<_> = own_tools.chain(skill_tool(effective, &registry.now())).collect();
-                Ok(outfitter.tools(effective, &own_tools)?.toolbox)
+                Ok(asking(outfitter.tools(effective, &own_tools)?.toolbox, asker.as_ref()))
             }
         });
         let own_tools: Vec<Arc<dyn Tool>> = own_tools.into_iter().chain(skill_tool(&effective, &registry)).collect();
@@ -156,8 +159,17 @@ impl Crew for LocalCrew {
         }
         let left_out = left_out.iter().filter(|tool| !is_asking(&tool.tool));
         warnings.extend(left_out.map(|tool| format!("the tool `{}` is left out: {}", tool.tool, tool.reason)));
+        toolbox = asking(toolbox, asker.as_ref());
         toolbox.hold(standing);
         Ok(Equipment { provider, toolbox, surroundings, warnings })
+    }
+}
+
+/// Tools of which somebody is asked where a rule wants that.
+fn asking(toolbox: Toolbox, asker: Option<&Arc<dyn Asker>>) -> Toolbox {
+    match asker {
+        Some(asker) => toolbox.asking(Arc::clone(asker)),
+        None => toolbox,
     }
 }
 

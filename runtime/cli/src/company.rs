@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use palisade_agent::{
-    Account, Cancellation, Delegation, DelegationLimits, FailureKind, Progress, Provider, Queued, Seat, SessionKey,
+    Account, Asker, Cancellation, Delegation, DelegationLimits, FailureKind, Progress, Provider, Queued, Seat, SessionKey,
     Store, StoreError, Tool, ToolResult, ToolSpec, Warrant, Watcher,
 };
 use palisade_catalog::{Effective, LocalCrew, SharedRegistry};
@@ -21,6 +21,8 @@ pub(crate) struct Company {
     registry: SharedRegistry,
     workspace: PathBuf,
     outfit: Arc<Outfit>,
+    /// Who is asked whether a call may be made, whichever agent makes it.
+    asker: Option<Arc<dyn Asker>>,
     /// Made when there is a store.
     hub: Option<Arc<Delegation>>,
 }
@@ -50,12 +52,18 @@ pub(crate) enum Waited {
 
 impl Company {
     /// The agents there are, for an agent that can ask them; nothing for any other.
-    pub(crate) fn of(effective: &Effective, registry: &SharedRegistry, outfit: Outfit) -> Option<Self> {
+    pub(crate) fn of(
+        effective: &Effective,
+        registry: &SharedRegistry,
+        outfit: Outfit,
+        asker: Option<Arc<dyn Asker>>,
+    ) -> Option<Self> {
         let asks = effective.tools.iter().any(|tool| DELEGATION.contains(&tool.candidate.canonical()));
         asks.then(|| Self {
             registry: registry.clone(),
             workspace: outfit.workspace.clone(),
             outfit: Arc::new(outfit),
+            asker,
             hub: None,
         })
     }
@@ -74,6 +82,7 @@ impl Company {
             messages: 0,
             provider,
             watcher,
+            asker: self.asker.clone(),
             warrant: Some(warrant),
         };
         self.hub(store).tools(Arc::new(seat))

@@ -97,11 +97,10 @@ impl<'a> Conversation<'a> {
             config,
             workspace: workspace.clone(),
             data: settings.data.clone(),
-            asker: asker.clone(),
             connected: Mutex::new(HashMap::new()),
         };
         let shared = SharedRegistry::new(registry.clone()).looking_every(LOOK_AGAIN);
-        let company = Company::of(&effective, &shared, outfit);
+        let company = Company::of(&effective, &shared, outfit, asker.clone());
         if company.is_some() {
             held.keep_for_now();
         }

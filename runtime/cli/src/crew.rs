@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use palisade_agent::{Asker, PermissionMode, Provider, Runtime, Seat, Tool};
+use palisade_agent::{Provider, Runtime, Seat, Tool};
 use palisade_catalog::{Chosen, Effective, Equipped, Outfitter};
 use palisade_model::{Target, suited};
 
@@ -25,8 +25,6 @@ pub(crate) struct Outfit {
     pub(crate) workspace: PathBuf,
     /// Where outputs are kept that are too long for a model.
     pub(crate) data: Option<PathBuf>,
-    /// Who is asked whether a call may be made, whichever agent makes it.
-    pub(crate) asker: Option<Arc<dyn Asker>>,
     /// The models that were connected to before, by what they are called.
     pub(crate) connected: Mutex<HashMap<String, Arc<dyn Provider>>>,
 }
@@ -66,15 +64,9 @@ impl Outfitter for Outfit {
     fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String> {
         let mut equipped =
             self.assembly.equip(effective, &self.workspace, host).map_err(|error| format!("{error:#}"))?;
-        let never = effective.agent.permission_mode == Some(PermissionMode::DontAsk);
-        let mut toolbox = equipped.toolbox;
-        if let Some(asker) = self.asker.as_ref().filter(|_| !never) {
-            toolbox = toolbox.asking(Arc::clone(asker));
-        }
         if let Some(data) = &self.data {
-            toolbox = toolbox.keeping(Arc::new(Shelf::below(data)));
+            equipped.toolbox = equipped.toolbox.keeping(Arc::new(Shelf::below(data)));
         }
-        equipped.toolbox = toolbox;
         Ok(equipped)
     }
 }

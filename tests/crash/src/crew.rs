@@ -72,6 +72,7 @@ pub(crate) fn tools(hub: &Arc<Delegation>, agent: &Agent, run: &str, account: &A
         messages: 0,
         provider: Arc::new(Planner::of(&agent.name)),
         watcher: Arc::new(Quiet),
+        asker: None,
         warrant: None,
     }))
 }

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Under what an agent's session keeps which agent that is: two plugins may have one of the same name.
-const IDENTITY: &str = "identity";
+pub(super) const IDENTITY: &str = "identity";
 
 /// Whether a session is held with an agent. One that a person began says only its name.
 pub(super) fn is_with(session: &Session, agent: &Agent) -> bool {

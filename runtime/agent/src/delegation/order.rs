@@ -47,6 +47,8 @@ pub(super) struct Order {
     pub(super) when_busy: WhenBusy,
     /// Whether the answer comes as a turn of its own to the one that asked.
     pub(super) calls_back: bool,
+    /// The run that it goes on with, which another process has left behind; absent: a run of its own.
+    pub(super) left: Option<String>,
 }
 
 /// How much a piece of work may use up, for texts.
@@ -99,6 +101,7 @@ impl Order {
             background: false,
             when_busy: WhenBusy::Refuse,
             calls_back: false,
+            left: None,
         }
     }
 

@@ -3,11 +3,15 @@
 use crate::{FailureKind, RecruitError, StoreError, ToolResult};
 
 /// Why nothing was begun.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) code: &'static str,
-    pub(super) kind: FailureKind,
-    pub(super) text: String,
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct Refusal {
+    /// For programs.
+    pub code: &'static str,
+    /// What kind of failure it is.
+    pub kind: FailureKind,
+    /// For people and models.
+    pub text: String,
 }
 
 impl Refusal {

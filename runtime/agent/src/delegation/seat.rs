@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{Account, Agent, Cancellation, Ceiling, Provider, SessionKey, Warrant, Watcher};
+use crate::{Account, Agent, Asker, Cancellation, Ceiling, Provider, SessionKey, Warrant, Watcher};
 
 /// The place of one agent at work. Whatever the agent asks others to do happens below it: with no more rights
 /// than its ceiling, out of its account, no longer than it is not cancelled, for its watcher to see.
@@ -28,6 +28,8 @@ pub struct Seat {
     pub provider: Arc<dyn Provider>,
     /// Is told what happens below.
     pub watcher: Arc<dyn Watcher>,
+    /// Is asked whether a call may be made, by it or below it, where a rule wants that; absent: it is refused.
+    pub asker: Option<Arc<dyn Asker>>,
     /// Whether its rights were taken back since it sat down; absent: nobody takes them back.
     pub warrant: Option<Arc<dyn Warrant>>,
 }

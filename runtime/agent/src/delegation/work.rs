@@ -23,7 +23,7 @@ use super::{
 };
 use crate::run::BLANK;
 use crate::{
-    Cancellation, Canceller, Ending, Equipment, FailureKind, Journal as _, Leased, NewRun, Outcome, Run, RunEnd,
+    CallRecord, Cancellation, Canceller, Ending, Entry, Equipment, FailureKind, Journal as _, Leased, NewRun, Outcome, Run, RunEnd,
     RunError, Seat, Spending, StoreError, Transcript, Usage, Watcher, passing,
 };
 
@@ -35,10 +35,10 @@ pub(super) struct Underway {
 }
 
 /// How a piece of work began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Begun {
-    /// Its run goes on.
-    Started,
+    /// This run of it goes on.
+    Started(String),
     /// It waits for its session to be free.
     Queued,
 }
@@ -58,6 +58,8 @@ struct Opened {
     leased: Arc<Leased>,
     transcript: Transcript,
     turn: usize,
+    /// What an earlier process meant to do and what it used up, if this goes on with its run.
+    before: (Vec<CallRecord>, Spending),
 }
 
 /// What is said of work that broke down.
@@ -117,7 +119,7 @@ impl Delegation {
         self.audit_spawn(order, &opened.leased.lease().run).await?;
         passing("delegation.after_spawn");
         put(&stage.telling, Telling::start(order));
-        stage.begin(Ok(Begun::Started));
+        stage.begin(Ok(Begun::Started(opened.leased.lease().run.clone())));
         let seen = self.see_through(order, opened, &equipment, &place, &watcher, (canceller, cancellation));
         let mut report = seen.await;
         if !matches!(report.ending, Ending::Unwritten(_)) {
@@ -136,6 +138,9 @@ impl Delegation {
         stage: &Stage,
         cancellation: &Cancellation,
     ) -> Result<Opened, Refusal> {
+        if let Some(run) = &order.left {
+            return Ok(self.take_over(order, run).await?);
+        }
         let id = match &order.when_busy {
             WhenBusy::Queued(id) => id.clone(),
             when_busy => match self.begin(order, equipment, None).await {
@@ -201,7 +206,18 @@ impl Delegation {
         };
         let lease = self.store.begin(run).await?;
         let leased = Arc::new(Leased::new(Arc::clone(&self.store), lease));
-        Ok(Opened { leased, transcript, turn })
+        Ok(Opened { leased, transcript, turn, before: (Vec::new(), Spending::default()) })
+    }
+
+    /// Goes on with a run whose process is gone.
+    async fn take_over(&self, order: &Order, run: &str) -> Result<Opened, StoreError> {
+        let key = order.key();
+        let lease = self.store.claim(&key.tenant, run, &self.owner, self.lease).await?;
+        // Read when nobody else writes any more.
+        let (transcript, _) = self.load(&key).await?;
+        let turn = transcript.entries().iter().rposition(|entry| matches!(entry, Entry::User { .. })).unwrap_or(0);
+        let before = (self.store.calls(&key.tenant, run).await?, self.store.run(&key.tenant, run).await?.spending);
+        Ok(Opened { leased: Arc::new(Leased::new(Arc::clone(&self.store), lease)), transcript, turn, before })
     }
 
     /// Runs until the end; a run whose session was taken over is cancelled.
@@ -214,7 +230,7 @@ impl Delegation {
         watcher: &Arc<dyn Watcher>,
         (canceller, cancellation): (&Canceller, &Cancellation),
     ) -> Report {
-        let Opened { leased, transcript, turn } = opened;
+        let Opened { leased, transcript, turn, before } = opened;
         let work = async {
             // Whoever is cancelled or late while waiting need not be let in: the run ends in its first step.
             tokio::select! {
@@ -227,7 +243,7 @@ impl Delegation {
             let provider = equipment.provider.as_ref();
             let run = Run::new(agent, provider, &equipment.toolbox, watcher.as_ref(), cancellation, transcript);
             let run = run.among(equipment.surroundings.clone()).written_to(leased.as_ref());
-            let run = run.drawing_from(order.account.clone());
+            let run = run.drawing_from(order.account.clone()).after(before.0, before.1);
             let mut run = match &order.doing {
                 Some(task) => run.doing(task),
                 None => run,
@@ -373,6 +389,7 @@ fn seat_below(
         messages: order.messages,
         provider: Arc::clone(&equipment.provider),
         watcher: Arc::clone(watcher),
+        asker: order.asker.asker.clone(),
         warrant: equipment.toolbox.warrant(),
     }
 }

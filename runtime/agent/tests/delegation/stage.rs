@@ -257,6 +257,7 @@ impl Stage {
                 let events = Arc::clone(&events);
                 move |event: Event| events.lock().unwrap().push(event)
             }),
+            asker: None,
             warrant: None,
         };
         Self::sitting((store, clock), crew, Arc::new(hub), seat, canceller, events)

@@ -53,6 +53,7 @@ fn seat(agent: Agent, provider: &'static str) -> Seat {
         messages: 0,
         provider: Arc::new(Silent(provider)),
         watcher: Arc::new(Quiet),
+        asker: None,
         warrant: None,
         agent,
     }

@@ -315,7 +315,7 @@ impl Held {
         let transcript = transcript(store, key).await?;
         let spent = store.run(LOCAL_TENANT, &left.id).await?.spending;
         let calls = store.calls(LOCAL_TENANT, &left.id).await?;
-        let budget = lower(left.budget, about.budget).less(&spent);
+        let budget = left.budget.lower(about.budget).less(&spent);
         let begun = Begun { calls, spent, ..Begun::unwritten(transcript, budget) };
         Ok(begun.written(self.journal(lease)?))
     }
@@ -397,19 +397,6 @@ fn key(session: &Session) -> SessionKey {
     SessionKey::new(LOCAL_TENANT, session.id.clone())
 }
 
-/// What both allow.
-fn lower(one: Budget, other: Budget) -> Budget {
-    let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
-    Budget {
-        steps: one.steps.min(other.steps),
-        tokens: least(one.tokens, other.tokens),
-        calls: least(one.calls, other.calls),
-        cost: least(one.cost, other.cost),
-        depth: one.depth.min(other.depth),
-        time: one.time.min(other.time),
-    }
-}
-
 /// Who holds a session, in words that help to find the process.
 pub(crate) fn readable(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<StoreError>() {
@@ -428,16 +415,6 @@ pub(crate) fn readable(error: anyhow::Error) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// DEL-05
-    #[test]
-    fn a_run_that_is_taken_over_gets_no_more_than_either_budget_leaves() {
-        let began = Budget { steps: 3, tokens: Some(100), ..Budget::default() };
-        let now = Budget { steps: 50, tokens: None, calls: Some(4), ..Budget::default() };
-        let both = lower(began, now);
-        assert_eq!((both.steps, both.tokens, both.calls), (3, Some(100), Some(4)));
-        assert_eq!(both, lower(now, began));
-    }
 
     async fn held() -> Held {
         let (wanted, database) = (Wanted::New(Some("river".to_owned())), Database::in_memory());

@@ -67,11 +67,11 @@ pub(super) async fn call(asking: Asking<'_>, input: &str) -> Result<ToolResult, 
             underway.leave();
             return Ok(told.result("queued", []));
         }
-        (Begun::Started, Mode::Async) => {
+        (Begun::Started(_), Mode::Async) => {
             underway.leave();
             return Ok(told.result("started", []));
         }
-        (Begun::Started, Mode::Sync) => {}
+        (Begun::Started(_), Mode::Sync) => {}
     }
     match place.waiting(tokio::time::timeout(wait, underway.ended())).await {
         Ok(report) => told.complete(hub, &*report?, since.elapsed()),

@@ -185,6 +185,7 @@ impl<'a> World<'a> {
             messages: 0,
             provider: Arc::new(Hostile { notes: self.notes.clone(), level: 0, part: Part::Other }),
             watcher: Arc::new(Quiet),
+            asker: None,
             warrant: None,
             agent,
         })
