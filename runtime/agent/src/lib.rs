@@ -28,6 +28,7 @@ mod run;
 mod schema;
 mod seen;
 mod store;
+mod strict;
 mod tool;
 mod toolbox;
 mod transcript;
@@ -63,6 +64,7 @@ pub use store::{
     Numbered, Queued, RunEnd, RunRecord, RunState, Session, SessionKey, SessionOrigin, Span, Spending, Store,
     StoreError, UsageQuery, UsageRow,
 };
+pub use strict::strict_json;
 pub use tool::{Cost, FailureKind, Progress, Tool, ToolCall, ToolOutcome, ToolResult, ToolSpec};
 pub use toolbox::{DuplicateTool, OUTPUT_LIMIT, Toolbox};
 pub use transcript::{ENTRY_LIMIT, Entry, Transcript};

@@ -16,7 +16,8 @@ use super::{
     work::{Begun, Underway},
 };
 use crate::{
-    Account, Agent, Asker, Budget, Cancellation, Canceller, Ceiling, Ending, Event, FailureKind, Listing, NewSession,
+    Account, Agent, Asker, Budget, Cancellation, Canceller, Ceiling, Ending, Event, FailureKind, Lease, Listing,
+    NewSession,
     Provider, RunRecord, Seat, Session, SessionKey, SessionOrigin, Usage, Watcher, cancellation,
 };
 
@@ -82,8 +83,8 @@ impl Default for Which {
 
 /// A request that is worked on, until it is dropped or left.
 pub struct Visit {
-    /// The run.
-    pub run: String,
+    /// The run, and the right to write for it.
+    pub lease: Lease,
     /// The session.
     pub session: Session,
     /// Whether the session is new.
@@ -201,7 +202,7 @@ impl Delegation {
         let created = order.created;
         let mut underway = self.start(order);
         match underway.begun().await? {
-            Begun::Started(run) => Ok(Visit { run, session, created, canceller, underway }),
+            Begun::Started(lease) => Ok(Visit { lease, session, created, canceller, underway }),
             Begun::Queued => Err(Refusal::session("the session is in use")),
         }
     }

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::run::BLANK;
 use crate::{
-    CallRecord, Cancellation, Canceller, Ending, Entry, Equipment, FailureKind, Journal as _, Leased, NewRun, Outcome, Run, RunEnd,
+    CallRecord, Cancellation, Canceller, Ending, Entry, Equipment, FailureKind, Journal as _, Lease, Leased, NewRun, Outcome, Run, RunEnd,
     RunError, Seat, Spending, StoreError, Transcript, Usage, Watcher, passing,
 };
 
@@ -37,8 +37,8 @@ pub(super) struct Underway {
 /// How a piece of work began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Begun {
-    /// This run of it goes on.
-    Started(String),
+    /// Its run goes on, which writes with this right.
+    Started(Lease),
     /// It waits for its session to be free.
     Queued,
 }
@@ -119,7 +119,7 @@ impl Delegation {
         self.audit_spawn(order, &opened.leased.lease().run).await?;
         passing("delegation.after_spawn");
         put(&stage.telling, Telling::start(order));
-        stage.begin(Ok(Begun::Started(opened.leased.lease().run.clone())));
+        stage.begin(Ok(Begun::Started(opened.leased.lease().clone())));
         let seen = self.see_through(order, opened, &equipment, &place, &watcher, (canceller, cancellation));
         let mut report = seen.await;
         if !matches!(report.ending, Ending::Unwritten(_)) {

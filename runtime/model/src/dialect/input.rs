@@ -1,9 +1,6 @@
 //! The input of a call, from the text that a model wrote to its end.
 
-use std::fmt;
-
-use palisade_agent::ENTRY_LIMIT;
-use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use palisade_agent::{ENTRY_LIMIT, strict_json};
 use serde_json::{Map, Value};
 
 /// The longest text that is read, in bytes. Written again, an input may be shorter.
@@ -20,74 +17,9 @@ pub(crate) fn call_input(text: &str) -> Value {
     if text.len() > LONGEST {
         return Value::String(text.to_owned());
     }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = Strict.deserialize(&mut deserializer);
-    match read.and_then(|value| deserializer.end().map(|()| value)) {
+    match strict_json(text.as_bytes()) {
         Ok(Value::Object(members)) => Value::Object(members),
         Ok(_) | Err(_) => Value::String(text.to_owned()),
-    }
-}
-
-/// Reads a value in which no object has one name twice.
-struct Strict;
-
-impl<'de> DeserializeSeed<'de> for Strict {
-    type Value = Value;
-
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict {
-    type Value = Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Self)? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut members = Map::new();
-        while let Some(name) = entries.next_key::<String>()? {
-            let value = entries.next_value_seed(Self)?;
-            if members.contains_key(&name) {
-                return Err(A::Error::custom("a name is there twice"));
-            }
-            members.insert(name, value);
-        }
-        Ok(Value::Object(members))
     }
 }
 

@@ -1,0 +1,118 @@
+//! What the server serves. Implemented where definitions, tools and models meet.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use palisade_agent::{Asker, Client, Delegation, Watcher};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The agents of every tenant, and what they work with.
+#[async_trait]
+pub trait House: Send + Sync + 'static {
+    /// The agents that a tenant sees, by name.
+    async fn agents(&self, tenant: &str) -> Result<Vec<AgentCard>, Refused>;
+
+    /// What one of them may do, as `palisade explain --json` says it.
+    async fn explain(&self, tenant: &str, agent: &str) -> Result<Value, Refused>;
+
+    /// The tools there are for a tenant's agents.
+    async fn tools(&self, tenant: &str) -> Result<Vec<ToolCard>, Refused>;
+
+    /// The plugins of a tenant, as `palisade plugins list --json` has them.
+    async fn plugins(&self, tenant: &str) -> Result<Value, Refused>;
+
+    /// What a tenant's settings come to, as they are kept: checked, so that nothing is set that is not enforced.
+    fn settings(&self, settings: Value) -> Result<Value, Refused>;
+
+    /// Where the work of a tenant's agents is done.
+    async fn hub(&self, tenant: &str) -> Result<Arc<Delegation>, Refused>;
+
+    /// Somebody of a tenant who asks an agent: what that may do at most, and what it may use up.
+    async fn client(
+        &self,
+        tenant: &str,
+        agent: &str,
+        watcher: Arc<dyn Watcher>,
+        asker: Arc<dyn Asker>,
+    ) -> Result<Client, Refused>;
+}
+
+/// Why the house has nothing to offer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// There is no such thing, or not for this tenant.
+    #[error("{0}")]
+    Unknown(String),
+    /// It is there and cannot be used as it is.
+    #[error("{0}")]
+    Unusable(String),
+    /// Something is not right in here. Whoever asks is not told what.
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// An agent as clients see it.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+pub struct AgentCard {
+    /// What it is called by.
+    pub name: String,
+    /// What people read.
+    pub display_name: String,
+    /// What it is for.
+    pub description: String,
+    /// The model it speaks to, if its definition names one.
+    pub model: Option<String>,
+    /// Its tools, sorted.
+    pub tools: Vec<String>,
+    /// What it may touch, in words.
+    pub grants: String,
+    /// Where its definition comes from: `builtin`, `plugin`, `config`, `user` or `project`.
+    pub layer: String,
+    /// What is wrong with it; such an agent does not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A tool as clients see it.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+pub struct ToolCard {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// What it needs of the host.
+    pub capabilities: Vec<String>,
+    /// The plugin that brings it; absent: it is part of this program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
+}
+
+/// What a tenant may use up. What is absent is bounded by the machine alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Quotas {
+    /// Runs at the same time; others wait for their turn.
+    pub runs: Option<u32>,
+    /// Runs that may wait; more are refused.
+    pub waiting: Option<u32>,
+    /// Requests in a minute.
+    pub requests: Option<u32>,
+    /// Tokens in a day, in UTC.
+    pub tokens: Option<u64>,
+    /// Millionths of a dollar in a day, in UTC.
+    pub cost_micros: Option<u64>,
+}
+
+impl Quotas {
+    /// These, and where nothing is said the others.
+    pub fn or(self, others: Self) -> Self {
+        Self {
+            runs: self.runs.or(others.runs),
+            waiting: self.waiting.or(others.waiting),
+            requests: self.requests.or(others.requests),
+            tokens: self.tokens.or(others.tokens),
+            cost_micros: self.cost_micros.or(others.cost_micros),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Connections: how many, how slow their requests may be, and how they end.
+
+use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use axum::{Router, body::Body, http::Request};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto, graceful::GracefulShutdown},
+    service::TowerToHyperService,
+};
+use tokio::{net::TcpListener, sync::Semaphore};
+use tower::ServiceExt as _;
+
+/// What clients may use up before they have said what they want.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Connections at the same time.
+    pub connections: usize,
+    /// How long the head of a request may take.
+    pub head: Duration,
+    /// How many requests one connection has under way at the same time.
+    pub streams: u32,
+    /// How long connections are waited for that are still in use when the server stops.
+    pub patience: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connections: 1024,
+            head: Duration::from_secs(10),
+            streams: 100,
+            patience: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Serves connections until it is told to stop; then takes no more, and waits for those there are.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    bounds: Bounds,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(bounds.head).keep_alive(true).max_buf_size(64 << 10);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(bounds.streams)
+        .max_header_list_size(32 << 10)
+        .max_pending_accept_reset_streams(32)
+        .keep_alive_interval(Some(Duration::from_secs(30)))
+        .keep_alive_timeout(Duration::from_secs(20));
+    let (places, graceful) = (Arc::new(Semaphore::new(bounds.connections)), GracefulShutdown::new());
+    let mut stop = pin!(stop);
+    loop {
+        // Whoever comes when there is no place waits in the queue of the system.
+        let place = tokio::select! {
+            () = &mut stop => break,
+            place = Arc::clone(&places).acquire_owned() => place.map_err(io::Error::other)?,
+        };
+        let (stream, from): (_, SocketAddr) = tokio::select! {
+            () = &mut stop => break,
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                // Too many open files and the like pass.
+                Err(_) => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+        };
+        drop(stream.set_nodelay(true));
+        let router = router.clone();
+        let service = TowerToHyperService::new(tower::service_fn(move |request: Request<hyper::body::Incoming>| {
+            let (router, mut request) = (router.clone(), request.map(Body::new));
+            request.extensions_mut().insert(axum::extract::ConnectInfo(from));
+            async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
+        }));
+        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            // How a client ends a connection is its own affair.
+            drop(connection.await);
+            drop(place);
+        });
+    }
+    drop(listener);
+    drop(tokio::time::timeout(bounds.patience, graceful.shutdown()).await);
+    Ok(())
+}
