@@ -1,0 +1,101 @@
+//! `palisade serve` behind its routes: every tenant's agents, and what they work with.
+
+mod household;
+mod tenant_settings;
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use palisade_agent::{Asker, Client, Delegation, LOCAL_TENANT, Store, Watcher};
+use palisade_sandbox::Engine;
+use palisade_server::{AgentCard, House, Refused, ToolCard};
+use palisade_store::Tenants;
+use serde_json::Value;
+
+use crate::{config::Config, places::Lookup, render::Terminal, settings::Settings};
+
+pub(crate) use household::Household;
+pub(crate) use tenant_settings::TenantSettings;
+
+/// The agents of every tenant. A tenant's are loaded when somebody of it first asks.
+pub(crate) struct LocalHouse {
+    pub(crate) engine: Engine,
+    pub(crate) settings: Settings,
+    pub(crate) config: Arc<Config>,
+    /// Where the agents of the one who works alone are looked for.
+    pub(crate) lookup: Lookup,
+    pub(crate) terminal: Terminal,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) tenants: Arc<dyn Tenants>,
+    pub(crate) households: Mutex<HashMap<String, (Value, Arc<Household>)>>,
+}
+
+impl LocalHouse {
+    /// Where a tenant's agents, plugins and decisions are, and its workspace if nothing else is said.
+    fn folder(&self, tenant: &str) -> Result<PathBuf, Refused> {
+        let data = self.settings.data.as_ref();
+        let data = data.ok_or_else(|| Refused::Broken("there is no data folder".to_owned()))?;
+        Ok(data.join("tenants").join(tenant))
+    }
+
+    async fn household(&self, tenant: &str) -> Result<Arc<Household>, Refused> {
+        // Settings that were changed hold from the next request on.
+        let settings = match tenant {
+            LOCAL_TENANT => Value::Null,
+            _ => self.tenants.tenant(tenant).await.map_err(|error| Refused::Broken(error.to_string()))?.settings,
+        };
+        let known = self.households.lock().unwrap_or_else(PoisonError::into_inner).get(tenant).cloned();
+        if let Some((_, household)) = known.filter(|(known, _)| *known == settings) {
+            return Ok(household);
+        }
+        let opened = match tenant {
+            LOCAL_TENANT => Household::local(self),
+            _ => Household::of(self, tenant, &self.folder(tenant)?, &TenantSettings::read(&settings)?),
+        };
+        let household = Arc::new(opened.map_err(|error| Refused::Broken(format!("{error:#}")))?);
+        let mut households = self.households.lock().unwrap_or_else(PoisonError::into_inner);
+        households.insert(tenant.to_owned(), (settings, Arc::clone(&household)));
+        Ok(household)
+    }
+}
+
+#[async_trait]
+impl House for LocalHouse {
+    async fn agents(&self, tenant: &str) -> Result<Vec<AgentCard>, Refused> {
+        Ok(self.household(tenant).await?.agents())
+    }
+
+    async fn explain(&self, tenant: &str, agent: &str) -> Result<Value, Refused> {
+        self.household(tenant).await?.explain(agent)
+    }
+
+    async fn tools(&self, tenant: &str) -> Result<Vec<ToolCard>, Refused> {
+        Ok(self.household(tenant).await?.tools())
+    }
+
+    async fn plugins(&self, tenant: &str) -> Result<Value, Refused> {
+        Ok(self.household(tenant).await?.plugins())
+    }
+
+    fn settings(&self, settings: Value) -> Result<Value, Refused> {
+        TenantSettings::read(&settings).map(|_| settings)
+    }
+
+    async fn hub(&self, tenant: &str) -> Result<Arc<Delegation>, Refused> {
+        Ok(self.household(tenant).await?.hub())
+    }
+
+    async fn client(
+        &self,
+        tenant: &str,
+        agent: &str,
+        watcher: Arc<dyn Watcher>,
+        asker: Arc<dyn Asker>,
+    ) -> Result<Client, Refused> {
+        self.household(tenant).await?.client(tenant, agent, watcher, asker)
+    }
+}

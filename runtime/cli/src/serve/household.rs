@@ -1,0 +1,211 @@
+//! One tenant's agents, ready to be asked.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use palisade_agent::{
+    Asker, Budget, Ceiling, Client, Delegation, DelegationLimits, Provider, Watcher,
+};
+use palisade_catalog::{Explanation, FindError, LocalCrew, SharedRegistry, available, effective, skills_of};
+use palisade_server::{AgentCard, Refused, ToolCard};
+use serde_json::{Value, json};
+
+use super::{LocalHouse, TenantSettings};
+use crate::{
+    assemble::{self, Assembly},
+    choose,
+    config::Config,
+    crew::Outfit,
+    outside::Place,
+    places::Lookup,
+    render::words,
+    settings::Settings,
+};
+
+/// How often what was loaded is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long one request may take, whatever its agent says.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// One tenant's agents.
+pub(crate) struct Household {
+    workspace: PathBuf,
+    registry: SharedRegistry,
+    config: Arc<Config>,
+    ceiling: Ceiling,
+    data: Option<PathBuf>,
+    hub: Arc<Delegation>,
+}
+
+impl Household {
+    /// Of the one who works alone: as `palisade run` has them.
+    pub(crate) fn local(house: &LocalHouse) -> anyhow::Result<Self> {
+        let (workspace, registry) = house.lookup.open(&house.settings)?;
+        Self::open(house, palisade_agent::LOCAL_TENANT, &house.settings, workspace, registry, Ceiling::open())
+    }
+
+    /// Of a tenant: everything in a folder of its own.
+    #[expect(clippy::disallowed_methods, reason = "a folder of this program, which tenants do not choose")]
+    pub(crate) fn of(
+        house: &LocalHouse,
+        tenant: &str,
+        folder: &Path,
+        own: &TenantSettings,
+    ) -> anyhow::Result<Self> {
+        let workspace = own.workspace.clone().unwrap_or_else(|| folder.join("workspace"));
+        std::fs::create_dir_all(&workspace).with_context(|| workspace.display().to_string())?;
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        // Nothing of the operator's own: neither agents nor plugins nor what was trusted.
+        let settings = Settings {
+            data: Some(folder.to_owned()),
+            config: Some(folder.to_owned()),
+            home: None,
+            ..house.settings.clone()
+        };
+        let lookup = Lookup::in_folder(workspace, None);
+        let (workspace, registry) = lookup.open(&settings)?;
+        let ceiling = Ceiling { grants: own.grants(), ..Ceiling::open() };
+        Self::open(house, tenant, &settings, workspace, registry, ceiling)
+    }
+
+    fn open(
+        house: &LocalHouse,
+        tenant: &str,
+        settings: &Settings,
+        workspace: PathBuf,
+        registry: palisade_catalog::Registry,
+        ceiling: Ceiling,
+    ) -> anyhow::Result<Self> {
+        let assembly = Assembly::sharing(&house.engine, settings, &house.terminal, tenant).reaching(&house.config);
+        let outfit = Outfit {
+            assembly: Arc::new(assembly),
+            config: Arc::clone(&house.config),
+            workspace: workspace.clone(),
+            data: settings.data.clone(),
+            connected: Mutex::new(HashMap::new()),
+        };
+        let registry = SharedRegistry::new(registry).looking_every(LOOK_AGAIN);
+        let crew = LocalCrew::new(registry.clone(), workspace.clone(), Arc::new(outfit))
+            .intersecting(house.config.typed.intersects);
+        let (limits, owner) = (DelegationLimits::default(), palisade_store::this_process());
+        let hub = Arc::new(Delegation::new(Arc::clone(&house.store), Arc::new(crew), limits, owner));
+        let (config, data) = (Arc::clone(&house.config), settings.data.clone());
+        Ok(Self { workspace, registry, config, ceiling, data, hub })
+    }
+
+    /// Where its work is done.
+    pub(crate) fn hub(&self) -> Arc<Delegation> {
+        Arc::clone(&self.hub)
+    }
+
+    /// Somebody who asks one of its agents.
+    pub(crate) fn client(
+        &self,
+        tenant: &str,
+        agent: &str,
+        watcher: Arc<dyn Watcher>,
+        asker: Arc<dyn Asker>,
+    ) -> Result<Client, Refused> {
+        let (_, registry) = self.looked_at();
+        let agent = registry.find(agent).map_err(refused)?;
+        let agent = self.config.budgeted(agent);
+        let place = Place { config: &self.config, data: self.data.as_deref(), workspace: &self.workspace };
+        let unusable = |error: anyhow::Error| Refused::Unusable(format!("{error:#}"));
+        let target = choose::choose(None, &agent, &self.config).map_err(unusable)?.target;
+        let mut effective = effective(&agent, &available(&registry), &registry);
+        let provider = assemble::connected(target, &mut effective, &place).map_err(unusable)?;
+        let budget = Budget { steps: u32::MAX, time: LONGEST, ..agent.budget() };
+        Ok(Client {
+            tenant: tenant.to_owned(),
+            ceiling: self.ceiling.clone(),
+            budget,
+            workspace: Some(self.workspace.display().to_string()),
+            provider: Arc::<dyn Provider>::from(provider),
+            watcher,
+            asker: Some(asker),
+        })
+    }
+
+    /// Its agents.
+    pub(crate) fn agents(&self) -> Vec<AgentCard> {
+        let (_, registry) = self.looked_at();
+        let available = available(&registry);
+        let entries = registry.entries().into_iter();
+        let cards = entries.filter_map(|entry| {
+            let agent = entry.agent.filter(|agent| !agent.hidden && agent.ui_visible)?;
+            let effective = effective(agent, &available, &registry);
+            let mut tools: Vec<String> = effective.tools.iter().map(|tool| tool.candidate.name().to_owned()).collect();
+            tools.sort_unstable();
+            Some(AgentCard {
+                name: agent.name.clone(),
+                display_name: agent.display_name().to_owned(),
+                description: agent.description.clone(),
+                model: agent.model.as_ref().map(ToString::to_string),
+                tools,
+                grants: words::grants(&effective.grants.narrow(&self.ceiling.grants)),
+                layer: agent.origin.layer.name().to_owned(),
+                problem: registry.find(&agent.name).err().map(|error| error.to_string()),
+            })
+        });
+        cards.collect()
+    }
+
+    /// What one of its agents may do.
+    pub(crate) fn explain(&self, agent: &str) -> Result<Value, Refused> {
+        let (_, registry) = self.looked_at();
+        let found = registry.look_up(agent).map_err(refused)?;
+        let effective = effective(&self.config.budgeted(found.agent), &available(&registry), &registry);
+        let skills = skills_of(&effective, &registry.skills());
+        let explanation = Explanation::new(&effective, &skills, found.shadows, found.warnings(), &[]);
+        serde_json::to_value(&explanation).map_err(|error| Refused::Broken(error.to_string()))
+    }
+
+    /// Its tools.
+    pub(crate) fn tools(&self) -> Vec<ToolCard> {
+        let (_, registry) = self.looked_at();
+        let own = palisade_catalog::BuiltIn::all().map(|tool| {
+            let description = tool.description();
+            let capabilities = description.capabilities.iter().map(|it| it.name().to_owned()).collect();
+            ToolCard { name: tool.name.to_owned(), description: description.description, capabilities, plugin: None }
+        });
+        let of_plugins = registry.plugins().iter().flat_map(|plugin| {
+            plugin.tools.iter().filter(|tool| tool.refused.is_none()).map(|tool| ToolCard {
+                name: tool.manifest.name.clone(),
+                description: tool.manifest.description.clone(),
+                capabilities: tool.manifest.capabilities.clone(),
+                plugin: Some(plugin.name.clone()),
+            })
+        });
+        own.chain(of_plugins).collect()
+    }
+
+    /// Its plugins.
+    pub(crate) fn plugins(&self) -> Value {
+        let (_, registry) = self.looked_at();
+        let plugins = registry.plugins().iter().map(|plugin| {
+            json!({
+                "name": plugin.name, "version": plugin.version, "description": plugin.description,
+                "tools": plugin.tools.iter().map(|tool| tool.manifest.name.clone()).collect::<Vec<_>>(),
+                "granted": plugin.granted, "held_back": plugin.held_back,
+            })
+        });
+        json!({ "data": plugins.collect::<Vec<_>>() })
+    }
+
+    fn looked_at(&self) -> (u64, Arc<palisade_catalog::Registry>) {
+        drop(self.registry.refresh());
+        (0, self.registry.now())
+    }
+}
+
+fn refused(error: FindError) -> Refused {
+    match error {
+        FindError::Unknown { .. } => Refused::Unknown(error.to_string()),
+        other => Refused::Unusable(other.to_string()),
+    }
+}
