@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use palisade_agent::{Provider, Tool};
+use palisade_agent::{LOCAL_TENANT, Provider, Tool};
 use palisade_catalog::{Effective, Equipped};
 use palisade_model::{Choice, Offline, Recording, Scripted, Secrets, Target};
 use palisade_sandbox::{ArtifactCache, Compiler, Engine, Network, Storage, Workspace};
@@ -24,6 +24,8 @@ pub(crate) struct Assembly {
     settings: Settings,
     terminal: Terminal,
     network: Option<Network>,
+    /// Whose tools they are.
+    tenant: String,
     /// Where tools keep what they may keep.
     database: Option<Database>,
     spaces: OnceLock<Arc<KeptSpaces>>,
@@ -44,10 +46,15 @@ impl Assembly {
             false => Engine::start(size),
         };
         let engine = engine.context("run `palisade doctor` to see what is missing")?;
+        Ok(Self::sharing(&engine, settings, terminal, LOCAL_TENANT))
+    }
+
+    /// The same with an engine that others use, too, for the tools of a tenant.
+    pub(crate) fn sharing(engine: &Engine, settings: &Settings, terminal: &Terminal, tenant: &str) -> Self {
         let compiler = Arc::new(compiler(settings, terminal));
-        let (settings, terminal) = (settings.clone(), terminal.clone());
-        let (network, database) = (None, None);
-        Ok(Self { engine, settings, terminal, network, database, spaces: OnceLock::new(), compiler })
+        let (engine, settings, terminal) = (engine.clone(), settings.clone(), terminal.clone());
+        let (tenant, network, database) = (tenant.to_owned(), None, None);
+        Self { engine, settings, terminal, tenant, network, database, spaces: OnceLock::new(), compiler }
     }
 
     /// The same, where tools reach the hosts that they are granted, and keep what they are granted to keep.
@@ -73,9 +80,10 @@ impl Assembly {
         let mut workspace = Workspace::open(folder)?;
         if let (Some(database), true) = (&self.database, effective.grants.storage.is_some()) {
             // All agents of one assembly work in one folder.
-            let spaces = self
-                .spaces
-                .get_or_init(|| Arc::new(KeptSpaces::new(database.clone(), folder.to_owned(), self.terminal.clone())));
+            let spaces = self.spaces.get_or_init(|| {
+                let (database, folder) = (database.clone(), folder.to_owned());
+                Arc::new(KeptSpaces::new(database, self.tenant.clone(), folder, self.terminal.clone()))
+            });
             workspace = workspace.with_storage(Arc::clone(spaces) as Arc<dyn Storage>);
         }
         if let Some(network) = &self.network {

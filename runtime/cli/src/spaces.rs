@@ -14,7 +14,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use palisade_agent::{LOCAL_TENANT, StoreError};
+use palisade_agent::StoreError;
 use palisade_grants::PermittedKey;
 use palisade_sandbox::{Storage, StorageError};
 use palisade_store::{Kept, Space, Spaces, open_spaces};
@@ -31,6 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What tools keep, for the tools that work in one folder.
 pub(crate) struct KeptSpaces {
     database: Database,
+    /// Whose they are.
+    tenant: String,
     /// Where is worked, and no database may be.
     workspace: PathBuf,
     terminal: Terminal,
@@ -53,8 +55,8 @@ impl Drop for Opened {
 }
 
 impl KeptSpaces {
-    pub(crate) fn new(database: Database, workspace: PathBuf, terminal: Terminal) -> Self {
-        Self { database, workspace, terminal, opened: Mutex::default(), is_told: AtomicBool::new(false) }
+    pub(crate) fn new(database: Database, tenant: String, workspace: PathBuf, terminal: Terminal) -> Self {
+        Self { database, tenant, workspace, terminal, opened: Mutex::default(), is_told: AtomicBool::new(false) }
     }
 
     /// Has something done in the database, and waits for it.
@@ -64,7 +66,7 @@ impl KeptSpaces {
         W: FnOnce(Arc<dyn Spaces>, Space) -> F,
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
-        let space = Space { tenant: LOCAL_TENANT.to_owned(), name: name.to_owned() };
+        let space = Space { tenant: self.tenant.clone(), name: name.to_owned() };
         let done = {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
             let opened = match &mut *opened {

@@ -111,14 +111,14 @@ impl Household {
         watcher: Arc<dyn Watcher>,
         asker: Arc<dyn Asker>,
     ) -> Result<Client, Refused> {
-        let (_, registry) = self.looked_at();
+        let registry = self.looked_at();
         let agent = registry.find(agent).map_err(refused)?;
         let agent = self.config.budgeted(agent);
         let place = Place { config: &self.config, data: self.data.as_deref(), workspace: &self.workspace };
         let unusable = |error: anyhow::Error| Refused::Unusable(format!("{error:#}"));
         let target = choose::choose(None, &agent, &self.config).map_err(unusable)?.target;
-        let mut effective = effective(&agent, &available(&registry), &registry);
-        let provider = assemble::connected(target, &mut effective, &place).map_err(unusable)?;
+        let effective = effective(&agent, &available(&registry), &registry);
+        let provider = assemble::connected(target, &effective, &place).map_err(unusable)?;
         let budget = Budget { steps: u32::MAX, time: LONGEST, ..agent.budget() };
         Ok(Client {
             tenant: tenant.to_owned(),
@@ -133,7 +133,7 @@ impl Household {
 
     /// Its agents.
     pub(crate) fn agents(&self) -> Vec<AgentCard> {
-        let (_, registry) = self.looked_at();
+        let registry = self.looked_at();
         let available = available(&registry);
         let entries = registry.entries().into_iter();
         let cards = entries.filter_map(|entry| {
@@ -157,7 +157,7 @@ impl Household {
 
     /// What one of its agents may do.
     pub(crate) fn explain(&self, agent: &str) -> Result<Value, Refused> {
-        let (_, registry) = self.looked_at();
+        let registry = self.looked_at();
         let found = registry.look_up(agent).map_err(refused)?;
         let effective = effective(&self.config.budgeted(found.agent), &available(&registry), &registry);
         let skills = skills_of(&effective, &registry.skills());
@@ -167,7 +167,7 @@ impl Household {
 
     /// Its tools.
     pub(crate) fn tools(&self) -> Vec<ToolCard> {
-        let (_, registry) = self.looked_at();
+        let registry = self.looked_at();
         let own = palisade_catalog::BuiltIn::all().map(|tool| {
             let description = tool.description();
             let capabilities = description.capabilities.iter().map(|it| it.name().to_owned()).collect();
@@ -186,7 +186,7 @@ impl Household {
 
     /// Its plugins.
     pub(crate) fn plugins(&self) -> Value {
-        let (_, registry) = self.looked_at();
+        let registry = self.looked_at();
         let plugins = registry.plugins().iter().map(|plugin| {
             json!({
                 "name": plugin.name, "version": plugin.version, "description": plugin.description,
@@ -197,9 +197,10 @@ impl Household {
         json!({ "data": plugins.collect::<Vec<_>>() })
     }
 
-    fn looked_at(&self) -> (u64, Arc<palisade_catalog::Registry>) {
+    /// The agents as they are now; if the configuration cannot be used, as they were.
+    fn looked_at(&self) -> Arc<palisade_catalog::Registry> {
         drop(self.registry.refresh());
-        (0, self.registry.now())
+        self.registry.now()
     }
 }
 

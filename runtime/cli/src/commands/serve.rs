@@ -1,0 +1,139 @@
+//! `palisade serve`: agents over HTTP, for many tenants.
+
+use std::{
+    collections::HashMap,
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail};
+use palisade_sandbox::Engine;
+use palisade_server::{App, Bounds, Quotas};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
+
+use crate::{
+    Exit,
+    config::{Config, Sources},
+    database::{self, Database},
+    places::Lookup,
+    render::{Line, Style, Terminal},
+    serve::LocalHouse,
+    settings::Settings,
+};
+
+/// Serve agents over HTTP.
+///
+/// On this machine alone, unless --listen says otherwise; then everybody needs a key (`palisade tenants`). Ctrl-C or
+/// SIGTERM lets nobody in any more and waits for what is under way; what is still under way then goes on when the
+/// server is started again.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    lookup: Lookup,
+    /// Where to listen.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7333")]
+    listen: SocketAddr,
+    /// What the server is called, beside `localhost`; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    allowed_host: Vec<String>,
+    /// Everybody needs a key, also on this machine.
+    #[arg(long)]
+    keys: bool,
+    /// How many runs are at work at the same time.
+    #[arg(long, value_name = "NUMBER", default_value_t = 64)]
+    runs: u32,
+    /// Run tools in this process and not in one of their own (docs/apart.md).
+    #[arg(long)]
+    no_apart: bool,
+    /// How long runs under way are waited for when the server stops, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    patience: u64,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  palisade serve
+  palisade serve --listen 0.0.0.0:7333 --allowed-host agents.example.com
+  curl http://127.0.0.1:7333/api/agents
+
+Exit codes: 0 it was stopped, 1 it could not be started";
+
+/// The largest body of a request.
+const BODY: usize = 4 << 20;
+
+pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let wants_keys = arguments.keys || !is_loopback(arguments.listen.ip());
+    let config = Config::load(&Sources::of(settings, None)).accepted(terminal)?;
+    config.warn(terminal);
+    let database = Database::of(&config, settings);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let url = database.url()?;
+        let kept = palisade_store::open_kept(url.expose()).await.with_context(|| format!("{url}"))?;
+        if wants_keys && !kept.has_keys().await? {
+            bail!(
+                "{} can be reached by others, and there is no key yet; make one with `palisade tenants add NAME` and \
+                 `palisade tenants key NAME`",
+                arguments.listen
+            );
+        }
+        let size = palisade_sandbox::Settings::SERVER;
+        let engine = match arguments.no_apart {
+            true => Engine::start(size),
+            false => Engine::start_apart(size, settings.worker.clone()),
+        };
+        let house = LocalHouse {
+            engine: engine.context("run `palisade doctor` to see what is missing")?,
+            settings: settings.clone(),
+            config: Arc::new(config),
+            lookup: arguments.lookup.clone(),
+            terminal: terminal.clone(),
+            store: kept.store(),
+            tenants: kept.tenants(),
+            households: Mutex::new(HashMap::new()),
+        };
+        let app = App::new(
+            palisade_server::Settings {
+                wants_keys,
+                names: arguments.allowed_host.clone(),
+                runs: arguments.runs,
+                quotas: Quotas::default(),
+                body: BODY,
+            },
+            kept,
+            Arc::new(house),
+        );
+        let listener = TcpListener::bind(arguments.listen)
+            .await
+            .with_context(|| format!("nothing can listen at {}", arguments.listen))?;
+        let address = listener.local_addr()?;
+        let left = app.go_on().await?;
+        let line = Line::new().add(Style::Good, "listening ").add(Style::Bold, &format!("http://{address}"));
+        terminal.note(&line.add(Style::Dim, if wants_keys { "  with keys" } else { "  this machine alone, without keys" }));
+        if left > 0 {
+            terminal.note(&Line::new().add(Style::Plain, &format!("going on with {left} run(s) that were left")));
+        }
+        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let patience = Duration::from_secs(arguments.patience);
+        let draining = app.clone();
+        let stop = async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            draining.drain(patience).await;
+        };
+        palisade_server::serve(listener, app.router(), Bounds::default(), stop).await?;
+        anyhow::Ok(())
+    })?;
+    Ok(Exit::Done)
+}
+
+fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
