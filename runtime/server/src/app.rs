@@ -10,7 +10,7 @@ use axum::{
 };
 use futures_util::FutureExt as _;
 use palisade_agent::{Ending, RunEnd, Store, StoreError};
-use palisade_store::{Idempotency, RunEvents, Tenants};
+use palisade_store::{Database, Idempotency, Tenants};
 
 use crate::{
     admission::Admission,
@@ -38,19 +38,13 @@ pub struct Settings {
     pub body: usize,
 }
 
-/// What lasts, as the server needs it: all of it one database.
-pub trait Kept: Store + Tenants + RunEvents + Idempotency {}
-impl<T: Store + Tenants + RunEvents + Idempotency> Kept for T {}
-
 /// The server.
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
 
 struct Inner {
     settings: Settings,
-    store: Arc<dyn Store>,
-    tenants: Arc<dyn Tenants>,
-    idempotency: Arc<dyn Idempotency>,
+    database: Database,
     house: Arc<dyn House>,
     runs: Runs,
     admission: Admission,
@@ -62,19 +56,10 @@ const LEFT: usize = 100;
 
 impl App {
     /// A server of a house over a database.
-    pub fn new<K: Kept + 'static>(settings: Settings, kept: Arc<K>, house: Arc<dyn House>) -> Self {
-        let runs = Runs::new(Arc::clone(&house), Arc::clone(&kept) as Arc<dyn RunEvents>);
-        let admission = Admission::of(settings.runs);
-        Self(Arc::new(Inner {
-            settings,
-            store: Arc::clone(&kept) as Arc<dyn Store>,
-            tenants: Arc::clone(&kept) as Arc<dyn Tenants>,
-            idempotency: kept,
-            house,
-            runs,
-            admission,
-            metrics: Metrics::default(),
-        }))
+    pub fn new(settings: Settings, database: Database, house: Arc<dyn House>) -> Self {
+        let runs = Runs::new(Arc::clone(&house), Arc::clone(&database.events));
+        let (admission, metrics) = (Admission::of(settings.runs), Metrics::default());
+        Self(Arc::new(Inner { settings, database, house, runs, admission, metrics }))
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -82,11 +67,11 @@ impl App {
     }
 
     pub(crate) fn store(&self) -> &dyn Store {
-        self.0.store.as_ref()
+        self.0.database.store.as_ref()
     }
 
     pub(crate) fn tenants(&self) -> &dyn Tenants {
-        self.0.tenants.as_ref()
+        self.0.database.tenants.as_ref()
     }
 
     /// What a tenant may use up.
@@ -101,7 +86,7 @@ impl App {
     }
 
     pub(crate) fn idempotency(&self) -> &dyn Idempotency {
-        self.0.idempotency.as_ref()
+        self.0.database.requests.as_ref()
     }
 
     pub(crate) fn house(&self) -> &dyn House {
@@ -138,11 +123,12 @@ impl App {
 
     /// Goes on with runs that a process left behind which is gone; one that cannot be gone on with is ended.
     pub async fn go_on(&self) -> Result<usize, StoreError> {
-        let (mut count, mut after) = (0, None);
+        let (mut count, mut after) = (0, None::<(String, String)>);
         loop {
-            let left = self.tenants().open_runs(None, after.as_deref(), LEFT).await?;
+            let from = after.as_ref().map(|(tenant, run)| (tenant.as_str(), run.as_str()));
+            let left = self.0.database.runs.open_runs(None, from, LEFT).await?;
             let Some(last) = left.last() else { return Ok(count) };
-            after = Some(last.id.clone());
+            after = Some((last.session.tenant.clone(), last.id.clone()));
             // Runs that agents began are ended with those that began them.
             for run in left.iter().filter(|run| run.parent.is_none()) {
                 count += usize::from(self.go_on_with(run).await?);

@@ -144,13 +144,12 @@ async fn who(app: &App, headers: &HeaderMap) -> Result<Caller, Problem> {
             false => Ok(Caller::local()),
         };
     }
-    let key = app.tenants().key(hash(secret)).await?.ok_or_else(unknown)?;
-    let is_over = key.expires_at.is_some_and(|end| end <= jiff::Timestamp::now());
-    if key.revoked_at.is_some() || is_over {
+    let key = app.tenants().key(&hash(secret)).await?.ok_or_else(unknown)?;
+    if !key.counts_at(jiff::Timestamp::now()) {
         return Err(unknown());
     }
     let tenant = app.tenants().tenant(&key.tenant).await?;
-    if tenant.suspended {
+    if tenant.suspended_at.is_some() {
         return Err(Problem::forbidden("this tenant is suspended"));
     }
     // When a key was last used is good to know and nothing to fail for.

@@ -122,7 +122,10 @@ impl IntoResponse for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::NoSession(_) | StoreError::NoRun(_) => Self::not_found(),
+            StoreError::NoSession(_) | StoreError::NoRun(_) | StoreError::NoTenant(_) | StoreError::NoKey(_) => {
+                Self::not_found()
+            }
+            StoreError::TenantTaken(_) | StoreError::KeyTaken(_) => Self::conflict(error.to_string()),
             StoreError::NameTaken(_) | StoreError::IdTaken(_) | StoreError::Busy { .. } | StoreError::Outdated(_) => {
                 Self::conflict(match error {
                     // Who holds it is nobody's business.

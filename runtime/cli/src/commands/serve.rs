@@ -8,8 +8,10 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use palisade_agent::StoreError;
 use palisade_sandbox::Engine;
 use palisade_server::{App, Bounds, Quotas};
+use palisade_store::Tenants;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -74,8 +76,8 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let url = database.url()?;
-        let kept = palisade_store::open_kept(url.expose()).await.with_context(|| format!("{url}"))?;
-        if wants_keys && !kept.has_keys().await? {
+        let kept = palisade_store::open_database(url.expose()).await.with_context(|| format!("{url}"))?;
+        if wants_keys && !has_keys(kept.tenants.as_ref()).await? {
             bail!(
                 "{} can be reached by others, and there is no key yet; make one with `palisade tenants add NAME` and \
                  `palisade tenants key NAME`",
@@ -93,8 +95,8 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
             config: Arc::new(config),
             lookup: arguments.lookup.clone(),
             terminal: terminal.clone(),
-            store: kept.store(),
-            tenants: kept.tenants(),
+            store: Arc::clone(&kept.store),
+            tenants: Arc::clone(&kept.tenants),
             households: Mutex::new(HashMap::new()),
         };
         let app = App::new(
@@ -132,6 +134,22 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         anyhow::Ok(())
     })?;
     Ok(Exit::Done)
+}
+
+/// Whether anybody could come in.
+async fn has_keys(tenants: &dyn Tenants) -> Result<bool, StoreError> {
+    let mut after: Option<String> = None;
+    loop {
+        let page = tenants.tenants(after.as_deref(), 100).await?;
+        let Some(last) = page.last() else { return Ok(false) };
+        after = Some(last.id.clone());
+        for tenant in &page {
+            let now = jiff::Timestamp::now();
+            if tenants.keys(&tenant.id).await?.iter().any(|key| key.counts_at(now)) {
+                return Ok(true);
+            }
+        }
+    }
 }
 
 fn is_loopback(address: IpAddr) -> bool {

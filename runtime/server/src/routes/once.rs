@@ -10,8 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{app::App, entry::Caller, problem::Problem};
 
-/// How long a request is remembered.
-const LASTS: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a run may take to begin; it may have to wait for its turn.
+const LASTS: Duration = Duration::from_secs(60 * 60);
 /// The longest key.
 const LONGEST: usize = 200;
 
@@ -40,8 +40,8 @@ impl Once {
         let fingerprint: [u8; 32] = Sha256::digest(asked.to_string()).into();
         let known = match app.idempotency().begin(&tenant, &key, fingerprint, LASTS).await? {
             Begun::Fresh => None,
-            Begun::Done(run) => Some(run),
-            Begun::Underway => return Err(Problem::conflict("the same request is being worked on")),
+            Begun::Done(answer) => Some(serde_json::from_str(&answer).map_err(|_| Problem::internal())?),
+            Begun::UnderWay => return Err(Problem::conflict("the same request is being worked on")),
             Begun::Conflict => {
                 return Err(Problem::unprocessable("another request had this `Idempotency-Key`; take a new one"));
             }
@@ -59,7 +59,7 @@ impl Once {
     pub(super) async fn settle(mut self, run: &str) -> Result<(), Problem> {
         self.settled = true;
         match self.key.take() {
-            Some(key) => Ok(self.app.idempotency().finish(&self.tenant, &key, run).await?),
+            Some(key) => Ok(self.app.idempotency().finish(&self.tenant, &key, &Value::from(run).to_string()).await?),
             None => Ok(()),
         }
     }

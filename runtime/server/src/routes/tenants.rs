@@ -28,7 +28,7 @@ pub(super) struct After {
 
 fn shown(tenant: &Tenant) -> Value {
     json!({
-        "id": tenant.id, "name": tenant.name, "settings": tenant.settings, "suspended": tenant.suspended,
+        "id": tenant.id, "name": tenant.name, "settings": tenant.settings, "suspended_at": tenant.suspended_at,
         "created_at": tenant.created_at,
     })
 }
