@@ -17,6 +17,7 @@ mod native;
 mod outside;
 mod places;
 mod render;
+mod serve;
 mod sessions;
 mod settings;
 mod spaces;
@@ -37,9 +38,11 @@ mod commands {
     pub(crate) mod plugins;
     pub(crate) mod prove;
     pub(crate) mod run;
+    pub(crate) mod serve;
     pub(crate) mod sessions;
     pub(crate) mod skills;
     pub(crate) mod stats;
+    pub(crate) mod tenants;
     pub(crate) mod tool_runner;
     pub(crate) mod tools;
 }
@@ -51,7 +54,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::{
     commands::{
         agents, chat, compile_worker, completions, config as config_command, confine_worker, doctor, explain, man,
-        models, plugins, prove, run, sessions as sessions_command, skills, stats, tool_runner, tools,
+        models, plugins, prove, run, serve as serve_command, sessions as sessions_command, skills, stats, tenants,
+        tool_runner, tools,
     },
     render::Terminal,
     settings::Settings,
@@ -81,6 +85,7 @@ Examples:
   palisade plugins list                 which plugins there are
   palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
   palisade models                       which models there are
+  palisade serve                        agents over HTTP
   palisade doctor                       does it work on this machine?
 
 Exit codes:
@@ -112,6 +117,9 @@ enum Command {
     #[command(subcommand)]
     Plugins(plugins::Command),
     Models(models::Arguments),
+    Serve(serve_command::Arguments),
+    #[command(subcommand)]
+    Tenants(tenants::Command),
     #[command(subcommand)]
     Config(config_command::Command),
     Completions(completions::Arguments),
@@ -197,6 +205,8 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Skills(command) => skills::run(&command, &settings, terminal),
         Command::Plugins(command) => plugins::run(&command, &settings, terminal),
         Command::Models(arguments) => models::run(&arguments, &settings, terminal),
+        Command::Serve(arguments) => serve_command::run(&arguments, &settings, terminal),
+        Command::Tenants(command) => tenants::run(&command, &settings, terminal),
         Command::Config(command) => config_command::run(&command, &settings, terminal),
         Command::Completions(arguments) => completions::run(&arguments, terminal),
         Command::Man(arguments) => man::run(&arguments, Arguments::command(), terminal),

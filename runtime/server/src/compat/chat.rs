@@ -1,0 +1,220 @@
+//! `/v1/chat/completions`, as clients of OpenAI know it.
+
+use std::convert::Infallible;
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures_util::stream;
+use palisade_agent::{Conclusion, Ending, Spent};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::conversation::{Asked, Piece, Pieces, Speaker, tokens};
+use crate::{app::App, body, entry::Caller, problem::Problem};
+
+/// A request. What is not named here has no meaning for an agent and is passed over, as these clients expect.
+#[derive(Debug, Deserialize)]
+pub(super) struct Request {
+    model: String,
+    messages: Vec<Message>,
+    #[serde(default)]
+    stream: bool,
+    #[serde(default)]
+    stream_options: Option<StreamOptions>,
+    /// Whether the session stays.
+    #[serde(default)]
+    store: Option<bool>,
+    #[serde(default)]
+    n: Option<u32>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Message {
+    role: String,
+    #[serde(default)]
+    content: Option<Content>,
+}
+
+/// A text, or parts of which some are text.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    Text(String),
+    Parts(Vec<Value>),
+}
+
+impl Content {
+    /// The words of it. What is no text is refused: an agent would not see it.
+    pub(super) fn text(self) -> Result<String, Problem> {
+        match self {
+            Self::Text(text) => Ok(text),
+            Self::Parts(parts) => {
+                let texts = parts.iter().map(|part| {
+                    let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+                    let text = part.get("text").and_then(Value::as_str);
+                    match (kind, text) {
+                        ("text" | "input_text" | "output_text", Some(text)) => Ok(text.to_owned()),
+                        _ => Err(Problem::invalid(format!("parts of the type `{kind}` are not read; send text"))),
+                    }
+                });
+                Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n"))
+            }
+        }
+    }
+}
+
+/// Who a role is.
+pub(super) fn speaker(role: &str) -> Result<Speaker, Problem> {
+    match role {
+        "system" | "developer" => Ok(Speaker::Client),
+        "user" => Ok(Speaker::User),
+        "assistant" => Ok(Speaker::Agent),
+        other => Err(Problem::invalid(format!("nobody has the role `{other}` here; an agent's tools are its own"))),
+    }
+}
+
+/// Runs an agent and answers with what it says.
+pub(super) async fn complete(
+    State(app): State<App>,
+    caller: Caller,
+    body::Json(request): body::Json<Request>,
+) -> Result<Response, Failed> {
+    if request.n.is_some_and(|n| n != 1) {
+        return Err(Problem::invalid("`n` is 1: an agent gives one answer").into());
+    }
+    let said = request.messages.into_iter().map(|message| {
+        let text = message.content.map(Content::text).transpose()?.unwrap_or_default();
+        Ok((speaker(&message.role)?, text))
+    });
+    let said = said.collect::<Result<Vec<_>, Problem>>()?;
+    let (agent, keeps) = (request.model.clone(), request.store.unwrap_or(false));
+    let working = Asked { agent, said, session: None, keeps }.begin(&app, &caller).await?;
+    if request.stream {
+        let usage = request.stream_options.unwrap_or_default().include_usage;
+        return Ok(streamed(working.pieces(), request.model, usage).into_response());
+    }
+    let concluded = working.answer().await?;
+    let reason = finish_reason(&concluded)?;
+    let (input, output) = tokens(&concluded.usage);
+    Ok(Json(json!({
+        "id": format!("chatcmpl-{}", working.started.run),
+        "object": "chat.completion",
+        "created": jiff::Timestamp::now().as_second(),
+        "model": request.model,
+        "choices": [{
+            "index": 0, "message": { "role": "assistant", "content": concluded.answer, "refusal": null },
+            "logprobs": null, "finish_reason": reason,
+        }],
+        "usage": { "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output },
+    }))
+    .into_response())
+}
+
+/// How it ended, in these clients' words; an agent that failed is an error.
+fn finish_reason(concluded: &Conclusion) -> Result<&'static str, Problem> {
+    match &concluded.ending {
+        Ending::Answered => Ok("stop"),
+        Ending::Spent(Spent::Time) => Err(Problem::unavailable("the agent ran out of time", 1)),
+        Ending::Spent(_) if !concluded.answer.is_empty() => Ok("length"),
+        _ => Err(Problem::unprocessable(concluded.failure.clone().unwrap_or_else(|| "the agent gave no answer".to_owned()))),
+    }
+}
+
+fn streamed(pieces: Pieces, model: String, usage: bool) -> impl IntoResponse {
+    let (id, created) = (format!("chatcmpl-{}", pieces.run()), jiff::Timestamp::now().as_second());
+    let chunk = move |delta: Value, reason: Option<&str>| {
+        json!({
+            "id": id, "object": "chat.completion.chunk", "created": created, "model": model,
+            "choices": [{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": reason }],
+        })
+    };
+    let first = chunk(json!({ "role": "assistant", "content": "" }), None);
+    let stream = stream::unfold((pieces, vec![first], false), move |(mut pieces, mut ready, mut done)| {
+        let chunk = chunk.clone();
+        async move {
+            if let Some(next) = (!ready.is_empty()).then(|| ready.remove(0)) {
+                let text = if next.is_null() { "[DONE]".to_owned() } else { next.to_string() };
+                return Some((Ok::<_, Infallible>(Event::default().data(text)), (pieces, ready, done)));
+            }
+            if done {
+                return None;
+            }
+            let next = match pieces.next().await? {
+                Piece::Text(text) => chunk(json!({ "content": text }), None),
+                Piece::End(ended) => {
+                    done = true;
+                    match ended.and_then(|concluded| Ok((finish_reason(&concluded)?, concluded))) {
+                        Ok((reason, concluded)) => {
+                            if usage {
+                                let (input, output) = tokens(&concluded.usage);
+                                let mut last = chunk(json!({}), None);
+                                last["choices"] = json!([]);
+                                last["usage"] = json!({
+                                    "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output,
+                                });
+                                ready.push(last);
+                            }
+                            ready.push(Value::Null);
+                            chunk(json!({}), Some(reason))
+                        }
+                        Err(problem) => Failed(problem).value(),
+                    }
+                }
+            };
+            Some((Ok(Event::default().data(next.to_string())), (pieces, ready, done)))
+        }
+    });
+    Sse::new(stream).keep_alive(KeepAlive::default())
+}
+
+/// A problem as clients of OpenAI read it.
+#[derive(Debug)]
+pub(super) struct Failed(pub(super) Problem);
+
+impl Failed {
+    /// The body.
+    pub(super) fn value(&self) -> Value {
+        let kind = match self.0.status().as_u16() {
+            401 => "authentication_error",
+            403 => "permission_error",
+            429 => "rate_limit_error",
+            500.. => "server_error",
+            _ => "invalid_request_error",
+        };
+        let code = match self.0.status() {
+            StatusCode::NOT_FOUND => json!("model_not_found"),
+            StatusCode::UNAUTHORIZED => json!("invalid_api_key"),
+            _ => Value::Null,
+        };
+        json!({ "error": { "message": self.0.detail(), "type": kind, "param": null, "code": code } })
+    }
+}
+
+impl From<Problem> for Failed {
+    fn from(problem: Problem) -> Self {
+        Self(problem)
+    }
+}
+
+impl IntoResponse for Failed {
+    fn into_response(self) -> Response {
+        let mut response = (self.0.status(), Json(self.value())).into_response();
+        if let Some(after) = self.0.retry_after() {
+            response.headers_mut().insert(axum::http::header::RETRY_AFTER, after.into());
+        }
+        response
+    }
+}
