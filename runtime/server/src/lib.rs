@@ -9,6 +9,7 @@
 mod admission;
 mod app;
 mod body;
+mod compat;
 mod entry;
 mod guard;
 mod house;

@@ -15,7 +15,7 @@ use axum::{
 
 use palisade_agent::Inquiry;
 
-use crate::{admission::Share, app::App, entry::Caller, house::Quotas, problem::Problem, runs::Started};
+use crate::{admission::Share, app::App, compat, entry::Caller, house::Quotas, problem::Problem, runs::Started};
 
 /// Routes for which it has to be known who asks.
 pub(crate) fn known(_: &App) -> Router<App> {
@@ -42,6 +42,7 @@ pub(crate) fn known(_: &App) -> Router<App> {
         .route("/api/tenants/{tenant}/keys", get(tenants::keys).post(tenants::add_key))
         .route("/api/tenants/{tenant}/keys/{key}", delete(tenants::revoke))
         .route("/metrics", get(health::metrics))
+        .merge(compat::routes())
 }
 
 /// Routes for everybody that the guard lets in.
