@@ -116,7 +116,7 @@ impl Caller {
 
 /// Finds out who asks, before any route is looked at; a few paths are for everybody.
 pub(crate) async fn enter_where_wanted(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    if routes::OPEN.contains(&request.uri().path()) {
+    if routes::is_open(request.uri().path()) {
         return next.run(request).await;
     }
     match who(&app, request.headers()).await {

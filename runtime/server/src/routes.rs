@@ -3,6 +3,7 @@
 mod agents;
 mod health;
 mod once;
+mod page;
 mod runs;
 mod sessions;
 mod tenants;
@@ -29,6 +30,7 @@ pub(crate) fn known(_: &App) -> Router<App> {
         .route("/api/sessions/{session}", get(sessions::one).patch(sessions::change).delete(sessions::delete))
         .route("/api/sessions/{session}/clear", post(sessions::clear))
         .route("/api/sessions/{session}/entries", get(sessions::entries))
+        .route("/api/sessions/{session}/run", get(runs::last))
         .route("/api/runs", post(runs::begin))
         .route("/api/runs/{run}", get(runs::one))
         .route("/api/runs/{run}/events", get(runs::events))
@@ -47,11 +49,17 @@ pub(crate) fn known(_: &App) -> Router<App> {
 
 /// Routes for everybody that the guard lets in.
 pub(crate) fn open() -> Router<App> {
-    Router::new().route("/health", get(health::health)).route("/ready", get(health::ready))
+    Router::new()
+        .route("/health", get(health::health))
+        .route("/ready", get(health::ready))
+        .route("/", get(page::index))
+        .route("/page/{file}", get(page::file))
 }
 
 /// Paths for which nobody needs to be known.
-pub(crate) const OPEN: [&str; 2] = ["/health", "/ready"];
+pub(crate) fn is_open(path: &str) -> bool {
+    ["/", "/health", "/ready", "/favicon.ico"].contains(&path) || path.starts_with("/page/")
+}
 
 /// Has an agent work on something, when it is the caller's turn.
 pub(crate) async fn admitted(app: &App, caller: &Caller, inquiry: Inquiry) -> Result<Started, Problem> {

@@ -219,7 +219,7 @@ impl Drop for Pieces {
 
 /// Tokens that were read and written.
 pub(super) fn tokens(usage: &Usage) -> (u64, u64) {
-    (usage.total().saturating_sub(usage.output_tokens), usage.output_tokens)
+    (usage.input_tokens, usage.output_tokens)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::IntoResponse,
 };
-use palisade_agent::{Answer, Ending, Inquiry, RunRecord, RunState, Spending, Which};
+use palisade_agent::{Answer, Ending, Inquiry, RunRecord, RunState, SessionKey, Spending, Which};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -120,6 +120,18 @@ pub(super) async fn begin(
 pub(super) async fn one(State(app): State<App>, caller: Caller, Path(run): Path<String>) -> Result<Json<Run>, Problem> {
     caller.may(Scope::Read)?;
     Ok(Json(Run::of(app.store().run(&caller.tenant, &run).await?)))
+}
+
+/// The last run of a session.
+pub(super) async fn last(
+    State(app): State<App>,
+    caller: Caller,
+    Path(session): Path<String>,
+) -> Result<Json<Run>, Problem> {
+    caller.may(Scope::Read)?;
+    let key = SessionKey::new(caller.tenant.to_string(), session);
+    let last = app.store().last_run(&key).await?;
+    last.map(|run| Json(Run::of(run))).ok_or_else(Problem::not_found)
 }
 
 /// Where a reader left off.
