@@ -58,7 +58,7 @@ export function tell(event, task = "") {
       if (refused || event.failure) made.details.open = true;
       break;
     }
-    case "subagent_started": {
+    case "subagent_start": {
       const made = line(list, "◆", `${event.agent}: ${event.description}`);
       fact(made, "session", event.session);
       for (const cut of event.cut) fact(made, "cut", cut, "warn");
@@ -69,8 +69,8 @@ export function tell(event, task = "") {
       calls.set(`task/${event.task}`, made);
       break;
     }
-    case "subagent_progress": tell(event.event_ ?? event.inner ?? event["event"] ?? {}, event.task); break;
-    case "subagent_ended": {
+    case "subagent_progress": tell(event.of, event.task); break;
+    case "subagent_end": {
       const made = calls.get(`task/${event.task}`);
       if (!made) break;
       made.mark.className = `mark ${event.success ? "good" : "bad"}`;
