@@ -4,6 +4,7 @@
 
 mod ask;
 mod background;
+mod desk;
 mod events;
 mod messages;
 mod parallel;
