@@ -28,6 +28,7 @@ mod real_model;
 mod revocation;
 mod run;
 mod running;
+mod serve;
 mod sessions;
 mod shell;
 mod skills;

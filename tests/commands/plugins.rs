@@ -50,7 +50,10 @@ impl Shop {
         for name in ["echo", "keeper"] {
             self.add(&format!("{name}.wasm"), guest(name).unwrap().wasm);
         }
-        self.add("agents/pilot.md", "---\nname: pilot\ndescription: Steers.\ntools: [ferry_echo, ferry_keep]\n---\nSteer.\n");
+        self.add(
+            "agents/pilot.md",
+            "---\nname: pilot\ndescription: Steers.\ntools: [ferry_echo, ferry_keep]\n---\nSteer.\n",
+        );
         self.add("skills/load/SKILL.md", "---\nname: load\ndescription: How to load.\n---\nHeavy ones first.\n");
     }
 

@@ -84,9 +84,14 @@ mod tests {
     /// HTTP-13, TOOL-13
     #[test]
     fn what_two_readers_would_read_differently_is_refused() {
-        assert_eq!(strict_json(br#"{"a": [1, -2, 0.5, null], "b": {"a": "x"}}"#).unwrap(), json!({"a": [1, -2, 0.5, null], "b": {"a": "x"}}));
+        assert_eq!(
+            strict_json(br#"{"a": [1, -2, 0.5, null], "b": {"a": "x"}}"#).unwrap(),
+            json!({"a": [1, -2, 0.5, null], "b": {"a": "x"}})
+        );
         let deep = "[".repeat(100_000);
-        for text in [r#"{"a": 1, "a": 2}"#, r#"[{"b": {"c": 1, "c": 1}}]"#, "1e999", r#""\ud800""#, "{} {}", "", deep.as_str()] {
+        for text in
+            [r#"{"a": 1, "a": 2}"#, r#"[{"b": {"c": 1, "c": 1}}]"#, "1e999", r#""\ud800""#, "{} {}", "", deep.as_str()]
+        {
             assert!(strict_json(text.as_bytes()).is_err(), "{:?}", text.get(..40));
         }
     }

@@ -5,8 +5,8 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use palisade_agent::{
-    Account, Asker, Cancellation, Delegation, DelegationLimits, FailureKind, Progress, Provider, Queued, Seat, SessionKey,
-    Store, StoreError, Tool, ToolResult, ToolSpec, Warrant, Watcher,
+    Account, Asker, Cancellation, Delegation, DelegationLimits, FailureKind, Progress, Provider, Queued, Seat,
+    SessionKey, Store, StoreError, Tool, ToolResult, ToolSpec, Warrant, Watcher,
 };
 use palisade_catalog::{Effective, LocalCrew, SharedRegistry};
 use palisade_grants::DELEGATION;

@@ -179,7 +179,8 @@ mod tests {
     #[tokio::test]
     async fn whoever_asks_for_much_does_not_keep_others_from_working() {
         let admission = Admission::of(3);
-        let own: Vec<_> = [admission.admit("loud", SHARE).await.unwrap(), admission.admit("loud", SHARE).await.unwrap()].into();
+        let own: Vec<_> =
+            [admission.admit("loud", SHARE).await.unwrap(), admission.admit("loud", SHARE).await.unwrap()].into();
         // Its share is used up, though there is a place.
         let (third, fourth) = (waiting(&admission, "loud"), waiting(&admission, "loud"));
         assert_eq!(admission.admit("loud", SHARE).await.err().unwrap().status().as_u16(), 429);

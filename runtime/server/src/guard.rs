@@ -89,7 +89,9 @@ mod tests {
         for host in ["localhost", "localhost:8080", "127.0.0.1:1", "[::1]:8080", "[::1]", "Agents.Example.com:443"] {
             assert!(checked(&[("host", host)]), "{host}");
         }
-        for host in ["evil.test", "evil.test:8080", "localhost.evil.test", "127.0.0.1.evil.test", "[::2]", "", "a@localhost"] {
+        for host in
+            ["evil.test", "evil.test:8080", "localhost.evil.test", "127.0.0.1.evil.test", "[::2]", "", "a@localhost"]
+        {
             assert!(!checked(&[("host", host)]), "{host}");
         }
         assert!(!checked(&[]));
@@ -101,7 +103,9 @@ mod tests {
     fn pages_of_others_are_refused() {
         let from = |name: &'static str, value: &str| checked(&[("host", "localhost:8080"), (name, value)]);
         assert!(from("origin", "http://localhost:8080") && from("sec-fetch-site", "same-origin"));
-        for origin in ["https://evil.test", "null", "http://localhost.evil.test", "file://", "http://localhost@evil.test"] {
+        for origin in
+            ["https://evil.test", "null", "http://localhost.evil.test", "file://", "http://localhost@evil.test"]
+        {
             assert!(!from("origin", origin), "{origin}");
         }
         assert!(!from("sec-fetch-site", "cross-site"));

@@ -26,12 +26,7 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self {
-            connections: 1024,
-            head: Duration::from_secs(10),
-            streams: 100,
-            patience: Duration::from_secs(10),
-        }
+        Self { connections: 1024, head: Duration::from_secs(10), streams: 100, patience: Duration::from_secs(10) }
     }
 }
 

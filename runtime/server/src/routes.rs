@@ -64,7 +64,8 @@ pub(crate) fn is_open(path: &str) -> bool {
 /// Has an agent work on something, when it is the caller's turn.
 pub(crate) async fn admitted(app: &App, caller: &Caller, inquiry: Inquiry) -> Result<Started, Problem> {
     let quotas = app.quotas(&caller.tenant).await?;
-    let admitted = app.admission().admit(&caller.tenant, share(quotas)).await.inspect_err(|_| app.metrics().run_refused())?;
+    let admitted =
+        app.admission().admit(&caller.tenant, share(quotas)).await.inspect_err(|_| app.metrics().run_refused())?;
     let started = app.runs().begin(&caller.tenant, inquiry, admitted).await?;
     app.metrics().run_begun();
     Ok(started)

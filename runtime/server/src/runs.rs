@@ -10,7 +10,9 @@ use std::{
 };
 
 use async_trait::async_trait;
-use palisade_agent::{Answer, Asker, Canceller, Conclusion, Event, Inquiry, Lease, RunRecord, Session, ToolCall, Visit, Watcher};
+use palisade_agent::{
+    Answer, Asker, Canceller, Conclusion, Event, Inquiry, Lease, RunRecord, Session, ToolCall, Visit, Watcher,
+};
 use palisade_store::RunEvents;
 use serde::Serialize;
 use serde_json::Value;
@@ -159,7 +161,13 @@ impl Runs {
     }
 
     /// What was told of a run, from a number on.
-    pub(crate) async fn told(&self, tenant: &str, run: &str, after: u64, limit: usize) -> Result<Vec<(u64, String)>, Problem> {
+    pub(crate) async fn told(
+        &self,
+        tenant: &str,
+        run: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, String)>, Problem> {
         Ok(self.events.events(tenant, run, after, limit).await?)
     }
 

@@ -15,7 +15,12 @@ const POLL: Duration = Duration::from_millis(500);
 const ALIVE: Duration = Duration::from_secs(15);
 
 /// What happened in a run after the event of a number, and what will.
-pub(crate) fn events(app: App, tenant: String, run: String, after: u64) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+pub(crate) fn events(
+    app: App,
+    tenant: String,
+    run: String,
+    after: u64,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let reader = Reader { app, tenant, run, after, read: VecDeque::new(), over: false };
     let events = stream::unfold(reader, |mut reader| async move {
         let (number, text) = reader.next().await?;

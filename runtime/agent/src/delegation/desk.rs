@@ -17,8 +17,7 @@ use super::{
 };
 use crate::{
     Account, Agent, Asker, Budget, Cancellation, Canceller, Ceiling, Ending, Event, FailureKind, Lease, Listing,
-    NewSession,
-    Provider, RunRecord, Seat, Session, SessionKey, SessionOrigin, Usage, Watcher, cancellation,
+    NewSession, Provider, RunRecord, Seat, Session, SessionKey, SessionOrigin, Usage, Watcher, cancellation,
 };
 
 /// Who asks.
@@ -236,12 +235,7 @@ impl Delegation {
         }
     }
 
-    async fn open_session(
-        &self,
-        client: &Client,
-        recruit: &crate::Recruit,
-        which: Which,
-    ) -> Result<Session, Refusal> {
+    async fn open_session(&self, client: &Client, recruit: &crate::Recruit, which: Which) -> Result<Session, Refusal> {
         let (id, name, mut attributes) = match which {
             Which::New { id, name, attributes } => (id, name, attributes),
             Which::LatestOrNew | Which::Known(_) => (None, None, BTreeMap::new()),

@@ -23,8 +23,8 @@ use super::{
 };
 use crate::run::BLANK;
 use crate::{
-    CallRecord, Cancellation, Canceller, Ending, Entry, Equipment, FailureKind, Journal as _, Lease, Leased, NewRun, Outcome, Run, RunEnd,
-    RunError, Seat, Spending, StoreError, Transcript, Usage, Watcher, passing,
+    CallRecord, Cancellation, Canceller, Ending, Entry, Equipment, FailureKind, Journal as _, Lease, Leased, NewRun,
+    Outcome, Run, RunEnd, RunError, Seat, Spending, StoreError, Transcript, Usage, Watcher, passing,
 };
 
 /// Work that was asked for. Dropped before its end, it is cancelled, unless it was left alone.

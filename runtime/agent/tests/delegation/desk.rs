@@ -68,7 +68,8 @@ async fn a_session_of_somebody_else_is_not_there() {
     visit.ended().await.unwrap();
     let other = Client { tenant: "another".to_owned(), ..client(&stage, &events) };
     let refusal = stage.hub.receive(other, inquiry(Which::Known(visit.session.id.clone()))).await.err().unwrap();
-    let nowhere = stage.hub.receive(client(&stage, &events), inquiry(Which::Known("x".to_owned()))).await.err().unwrap();
+    let nowhere =
+        stage.hub.receive(client(&stage, &events), inquiry(Which::Known("x".to_owned()))).await.err().unwrap();
     assert_eq!(refusal, nowhere);
 }
 
@@ -77,14 +78,18 @@ async fn whoever_asks_gets_no_more_done_than_its_ceiling() {
     let stage = Stage::usual().await;
     stage.with("clerk", |_| say("done"));
     let events = Arc::default();
-    let ceiling = Ceiling { grants: Grants { agents: Grants::everything().agents, ..Grants::workspace(Access::Read) }, ..Ceiling::open() };
+    let ceiling = Ceiling {
+        grants: Grants { agents: Grants::everything().agents, ..Grants::workspace(Access::Read) },
+        ..Ceiling::open()
+    };
     let narrow = Client { ceiling: ceiling.clone(), ..client(&stage, &events) };
     let mut visit = stage.hub.receive(narrow, inquiry(Which::new())).await.unwrap();
     let concluded = visit.ended().await.unwrap();
     assert_eq!(stage.crew.last_recruit("clerk").ceiling, ceiling);
     assert!(!concluded.cut.is_empty());
     // Also for whoever goes on with the session later, with more.
-    let mut next = stage.hub.receive(client(&stage, &events), inquiry(Which::Known(visit.session.id.clone()))).await.unwrap();
+    let mut next =
+        stage.hub.receive(client(&stage, &events), inquiry(Which::Known(visit.session.id.clone()))).await.unwrap();
     next.ended().await.unwrap();
     assert_eq!(stage.crew.last_recruit("clerk").ceiling, ceiling);
 }

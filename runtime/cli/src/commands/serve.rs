@@ -116,7 +116,8 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         let address = listener.local_addr()?;
         let left = app.go_on().await?;
         let line = Line::new().add(Style::Good, "listening ").add(Style::Bold, &format!("http://{address}"));
-        terminal.note(&line.add(Style::Dim, if wants_keys { "  with keys" } else { "  this machine alone, without keys" }));
+        terminal
+            .note(&line.add(Style::Dim, if wants_keys { "  with keys" } else { "  this machine alone, without keys" }));
         if left > 0 {
             terminal.note(&Line::new().add(Style::Plain, &format!("going on with {left} run(s) that were left")));
         }

@@ -32,8 +32,10 @@ pub(crate) enum Command {
     /// Remove a tenant with all that it has: sessions, runs, keys, what its tools kept.
     Remove(Remove),
     /// Make a key for a tenant. It is printed once.
-    #[command(after_help = "Examples:\n  palisade tenants key acme\n  palisade tenants key acme --label ci --scope read \
-                            --scope run --days 30")]
+    #[command(
+        after_help = "Examples:\n  palisade tenants key acme\n  palisade tenants key acme --label ci --scope read \
+                            --scope run --days 30"
+    )]
     Key(NewKeyOf),
     /// Make a key worthless, at once.
     Revoke(Revoke),
@@ -212,7 +214,8 @@ async fn list(tenants: &dyn Tenants, json: bool, terminal: &Terminal) -> anyhow:
 }
 
 fn print(tenant: &Tenant, keys: &[KeyRecord], terminal: &Terminal) -> anyhow::Result<()> {
-    let fact = |name: &str, value: &str| terminal.whole(&Line::new().column(Style::Dim, name, 10).add(Style::Plain, value));
+    let fact =
+        |name: &str, value: &str| terminal.whole(&Line::new().column(Style::Dim, name, 10).add(Style::Plain, value));
     terminal.whole(&Line::new().add(Style::Bold, &tenant.id).add(Style::Plain, &format!("  {}", tenant.name)))?;
     fact("since", &tenant.created_at.to_string())?;
     if let Some(at) = tenant.suspended_at {

@@ -8,9 +8,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use palisade_agent::{
-    Asker, Budget, Ceiling, Client, Delegation, DelegationLimits, Provider, Watcher,
-};
+use palisade_agent::{Asker, Budget, Ceiling, Client, Delegation, DelegationLimits, Provider, Watcher};
 use palisade_catalog::{Explanation, FindError, LocalCrew, SharedRegistry, available, effective, skills_of};
 use palisade_server::{AgentCard, Refused, ToolCard};
 use serde_json::{Value, json};
@@ -51,12 +49,7 @@ impl Household {
 
     /// Of a tenant: everything in a folder of its own.
     #[expect(clippy::disallowed_methods, reason = "a folder of this program, which tenants do not choose")]
-    pub(crate) fn of(
-        house: &LocalHouse,
-        tenant: &str,
-        folder: &Path,
-        own: &TenantSettings,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn of(house: &LocalHouse, tenant: &str, folder: &Path, own: &TenantSettings) -> anyhow::Result<Self> {
         let workspace = own.workspace.clone().unwrap_or_else(|| folder.join("workspace"));
         std::fs::create_dir_all(&workspace).with_context(|| workspace.display().to_string())?;
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;

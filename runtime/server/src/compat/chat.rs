@@ -129,7 +129,9 @@ fn finish_reason(concluded: &Conclusion) -> Result<&'static str, Problem> {
         Ending::Answered => Ok("stop"),
         Ending::Spent(Spent::Time) => Err(Problem::unavailable("the agent ran out of time", 1)),
         Ending::Spent(_) if !concluded.answer.is_empty() => Ok("length"),
-        _ => Err(Problem::unprocessable(concluded.failure.clone().unwrap_or_else(|| "the agent gave no answer".to_owned()))),
+        _ => Err(Problem::unprocessable(
+            concluded.failure.clone().unwrap_or_else(|| "the agent gave no answer".to_owned()),
+        )),
     }
 }
 

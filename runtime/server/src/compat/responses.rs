@@ -105,7 +105,9 @@ fn turn(item: Item) -> Result<Option<(Speaker, String)>, Problem> {
             Ok(Some((speaker, item.content.map(Content::text).transpose()?.unwrap_or_default())))
         }
         Some("reasoning") => Ok(None),
-        Some(other) => Err(Problem::invalid(format!("items of the type `{other}` are not read; an agent's tools are its own"))),
+        Some(other) => {
+            Err(Problem::invalid(format!("items of the type `{other}` are not read; an agent's tools are its own")))
+        }
     }
 }
 

@@ -93,7 +93,13 @@ pub(super) async fn begin(
     body::Json(new): body::Json<New>,
 ) -> Result<impl IntoResponse, Problem> {
     caller.may(Scope::Run)?;
-    let once = super::once::Once::begin(&app, &caller, &headers, &json!([new.agent, new.input, new.session, new.session_name])).await?;
+    let once = super::once::Once::begin(
+        &app,
+        &caller,
+        &headers,
+        &json!([new.agent, new.input, new.session, new.session_name]),
+    )
+    .await?;
     if let Some(run) = once.known() {
         let run = app.store().run(&caller.tenant, run).await?;
         return Ok((StatusCode::OK, Json(Run::of(run))));

@@ -174,7 +174,9 @@ pub(super) async fn add_key(
     let usual = || [Scope::Read, Scope::Run, Scope::Approve].map(|scope| scope.name().to_owned()).to_vec();
     let scopes = wished.scopes.unwrap_or_else(usual);
     if let Some(unknown) = scopes.iter().find(|name| Scope::named(name).is_none()) {
-        return Err(Problem::unprocessable(format!("there is no scope `{unknown}`; there are read, run, approve, admin")));
+        return Err(Problem::unprocessable(format!(
+            "there is no scope `{unknown}`; there are read, run, approve, admin"
+        )));
     }
     app.tenants().tenant(&tenant).await?;
     let secret = KeySecret::make().map_err(|_| Problem::internal())?;

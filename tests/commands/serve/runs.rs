@@ -1,0 +1,98 @@
+//! Agents at work over HTTP.
+
+use serde_json::{Value, json};
+
+use super::Server;
+use crate::world::World;
+
+/// The events of a stream, with their numbers.
+fn events(text: &str) -> Vec<(u64, Value)> {
+    let field = |part: &str, name: &str| part.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()));
+    let parts = text.split("\n\n").filter_map(|part| {
+        let (id, data) = (field(part, "id:")?, field(part, "data:")?);
+        Some((id.parse().unwrap(), serde_json::from_str(&data).unwrap()))
+    });
+    parts.collect()
+}
+
+#[test]
+fn an_agent_works_and_is_watched() {
+    let server = Server::start(World::new(), &[]);
+    let begun = server
+        .post("/api/runs", "", &json!({ "agent": "explore", "input": "where are parcels unloaded?" }))
+        .with(202)
+        .json();
+    let run = begun["id"].as_str().unwrap();
+    let whole = events(&server.get(&format!("/api/runs/{run}/events"), "").with(200).body);
+    let names: Vec<&str> = whole.iter().filter_map(|(_, event)| event["event"].as_str()).collect();
+    assert_eq!((names[0], names[names.len() - 1]), ("run_started", "run_ended"), "{names:?}");
+    assert!(names.contains(&"call_finished"));
+    assert!(whole.iter().map(|(number, _)| *number).eq(1..=whole.len() as u64));
+    let ended = server.get(&format!("/api/runs/{run}"), "").with(200).json();
+    assert_eq!((&ended["status"], &ended["ending"]), (&json!("ended"), &json!("answered")));
+    let entries =
+        server.get(&format!("/api/sessions/{}/entries", begun["session"].as_str().unwrap()), "").with(200).json();
+    assert!(entries["data"].to_string().contains("src/harbour.rs"), "{entries}");
+}
+
+/// HTTP-11
+#[test]
+fn whoever_comes_back_reads_on_where_it_left_off() {
+    let server = Server::start(World::new(), &[]);
+    let begun =
+        server.post("/api/runs", "", &json!({ "agent": "explore", "input": "map", "wait": true })).with(200).json();
+    let path = format!("/api/runs/{}/events", begun["id"].as_str().unwrap());
+    let whole = events(&server.get(&path, "").body);
+    for left in [0, 1, whole.len() / 2, whole.len() - 1, whole.len()] {
+        let rest = server.ask("GET", &path, "", &[("Last-Event-ID", &left.to_string())], None);
+        assert_eq!(events(&rest.body), whole[left..], "{left}");
+    }
+    server.ask("GET", &path, "", &[("Last-Event-ID", "x")], None).with(400);
+}
+
+/// HTTP-12
+#[test]
+fn the_same_request_twice_is_one() {
+    let server = Server::start(World::new(), &[]);
+    let ask = |key: &str, input: &str| {
+        let body = json!({ "agent": "explore", "input": input });
+        server.ask("POST", "/api/runs", "", &[("Idempotency-Key", key)], Some(&body))
+    };
+    let first = ask("a", "map").with(202).json();
+    assert_eq!(ask("a", "map").with(200).json()["id"], first["id"]);
+    ask("a", "another").with(422);
+    assert_ne!(ask("b", "map").with(202).json()["id"], first["id"]);
+    assert_eq!(server.get("/api/sessions", "").json()["data"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn sessions_are_named_pinned_cleared_and_deleted() {
+    let server = Server::start(World::new(), &[]);
+    let session = server.post("/api/sessions", "", &json!({ "agent": "explore" })).with(201).json();
+    let path = format!("/api/sessions/{}", session["sessionId"].as_str().unwrap());
+    let change = |body: Value| server.ask("PATCH", &path, "", &[], Some(&body)).with(200).json();
+    assert_eq!(change(json!({ "name": "river", "pinned": true }))["name"], "river");
+    assert!(change(json!({ "name": null }))["name"].is_null());
+    assert!(change(json!({ "attributes": { "a": 1 } }))["pinnedAt"].is_string());
+    server.ask("PATCH", &path, "", &[], Some(&json!({ "nmae": "x" }))).with(400);
+    server.post(&format!("{path}/clear"), "", &json!({})).with(200);
+    server.ask("DELETE", &path, "", &[], None).with(204);
+    server.get(&path, "").with(404);
+}
+
+/// P16: what was begun goes on after a crash.
+#[test]
+fn a_run_goes_on_when_the_server_is_started_again() {
+    let world = World::new();
+    world.fill_for_a_long_search();
+    let server = Server::start(world, &["--no-apart"]);
+    let begun = server
+        .post("/api/runs", "", &json!({ "agent": "explore", "input": "where is `nowhere_to_be_found`?" }))
+        .with(202)
+        .json();
+    let run = begun["id"].as_str().unwrap().to_owned();
+    let server = Server::start(server.kill(), &["--no-apart"]);
+    let whole = events(&server.get(&format!("/api/runs/{run}/events"), "").with(200).body);
+    assert_eq!(whole.last().unwrap().1["event"], "run_ended", "{whole:?}");
+    assert_eq!(server.get(&format!("/api/runs/{run}"), "").json()["status"], "ended");
+}
