@@ -2,6 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a value that is not there fails the test")]
 #![expect(clippy::disallowed_methods, reason = "tests make and change files of their own")]
 
+mod archives;
+mod audited;
+mod hostile;
 mod install;
 mod lapse;
 mod registry;
@@ -50,7 +53,10 @@ impl Shop {
         for name in ["echo", "keeper"] {
             self.add(&format!("{name}.wasm"), guest(name).unwrap().wasm);
         }
-        self.add("agents/pilot.md", "---\nname: pilot\ndescription: Steers.\ntools: [ferry_echo, ferry_keep]\n---\nSteer.\n");
+        self.add(
+            "agents/pilot.md",
+            "---\nname: pilot\ndescription: Steers.\ntools: [ferry_echo, ferry_keep]\n---\nSteer.\n",
+        );
         self.add("skills/load/SKILL.md", "---\nname: load\ndescription: How to load.\n---\nHeavy ones first.\n");
     }
 

@@ -18,6 +18,7 @@ pub use component::PluginComponent;
 pub(crate) use linking::{ComponentTool, Linkable, Linking};
 pub use native::NativeCommand;
 pub(crate) use native::NativeTool;
+pub use told::{choose as choose_offer, pin_told, words as told_words};
 
 /// The tools that a plugin brings and that were not refused.
 pub(crate) fn available(plugin: &Plugin) -> Vec<Available> {

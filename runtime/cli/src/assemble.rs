@@ -14,7 +14,7 @@ use palisade_model::{Choice, Offline, Recording, Scripted, Secrets, Target};
 use palisade_sandbox::{ArtifactCache, Compiler, Engine, Network, Storage, Workspace};
 
 use crate::{
-    choose, config::Config, database::Database, outside::Place, render::Terminal, settings::Settings,
+    audits::Audits, choose, config::Config, database::Database, outside::Place, render::Terminal, settings::Settings,
     spaces::KeptSpaces, web,
 };
 
@@ -28,6 +28,7 @@ pub(crate) struct Assembly {
     database: Option<Database>,
     spaces: OnceLock<Arc<KeptSpaces>>,
     compiler: Arc<Compiler>,
+    audits: Audits,
 }
 
 impl Assembly {
@@ -44,15 +45,17 @@ impl Assembly {
             false => Engine::start(size),
         };
         let engine = engine.context("run `palisade doctor` to see what is missing")?;
-        let compiler = Arc::new(compiler(settings, terminal));
+        let audits = Audits::new(settings, terminal);
+        let compiler = Arc::new(compiler(settings, terminal, &audits));
         let (settings, terminal) = (settings.clone(), terminal.clone());
         let (network, database) = (None, None);
-        Ok(Self { engine, settings, terminal, network, database, spaces: OnceLock::new(), compiler })
+        Ok(Self { engine, settings, terminal, network, database, spaces: OnceLock::new(), compiler, audits })
     }
 
     /// The same, where tools reach the hosts that they are granted, and keep what they are granted to keep.
     pub(crate) fn reaching(self, config: &Config) -> Self {
         let database = Database::of(config, &self.settings);
+        self.audits.keep_in(&database);
         Self { network: Some(web::network(config)), database: Some(database), ..self }
     }
 
@@ -86,11 +89,11 @@ impl Assembly {
 }
 
 /// Compiles components; its cache is opened when there is something to compile.
-fn compiler(settings: &Settings, terminal: &Terminal) -> Compiler {
-    let (own, terminal) = (settings.clone(), terminal.clone());
+fn compiler(settings: &Settings, terminal: &Terminal, audits: &Audits) -> Compiler {
+    let (own, terminal, audits) = (settings.clone(), terminal.clone(), audits.clone());
     Compiler::opening(settings.worker.clone(), move || {
         let cache = cache(&own).map_err(|error| terminal.warning(&format!("compiled tools are not kept: {error:#}")));
-        cache.ok()
+        Some(cache.ok()?.telling(move |entry| audits.refused(&entry)))
     })
 }
 

@@ -3,6 +3,7 @@
 mod artifacts;
 mod ask;
 mod assemble;
+mod audits;
 mod authoring;
 mod choose;
 mod company;

@@ -7,6 +7,7 @@
 
 mod body;
 mod exchange;
+mod patient;
 mod scrub;
 mod secrets;
 mod spent;
