@@ -239,9 +239,19 @@ fn manifests(at: &Path, notices: &mut Vec<Notice>) -> Vec<(Plugin, Result<Manife
         let folder = Arc::new(folder);
         let (tools, granted, held_back, pinned) = (Vec::new(), Granted::default(), None, BTreeMap::new());
         let (disabled, pinned_tools) = (false, BTreeMap::new());
-        #[rustfmt::skip]
         let plugin = Plugin {
-            name, version, description, path, tools, disabled, broken, granted, held_back, pinned, pinned_tools, folder,
+            name,
+            version,
+            description,
+            path,
+            tools,
+            disabled,
+            broken,
+            granted,
+            held_back,
+            pinned,
+            pinned_tools,
+            folder,
         };
         found.push((plugin, manifest));
     }
