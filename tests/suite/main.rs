@@ -29,6 +29,7 @@ mod net;
 mod net_addresses;
 mod net_answers;
 mod net_verdicts;
+mod one_step;
 mod plugins;
 mod protected;
 mod quotas;

@@ -17,7 +17,7 @@ pub mod host {
         world: "palisade:tool/host-world",
         generate_all,
     });
-    pub use palisade::host::{files, process, progress, shell, storage};
+    pub use palisade::host::{files, http, process, progress, shell, storage};
 }
 
 pub use exports::palisade::tool::tool;
