@@ -19,6 +19,7 @@ mod escapes;
 mod examples;
 mod exec;
 mod folders;
+mod foreign;
 mod hidden;
 mod hostile_model;
 mod layout;
