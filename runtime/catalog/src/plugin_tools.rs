@@ -1,5 +1,6 @@
 //! The tools of a plugin: components, and native programs where an operator lets them run.
 
+mod choosing;
 mod component;
 mod linking;
 mod native;
@@ -14,6 +15,7 @@ use crate::{
     registry::{Plugin, PluginTool},
 };
 
+pub use choosing::choose_offer;
 pub use component::PluginComponent;
 pub(crate) use linking::{ComponentTool, Linkable, Linking};
 pub use native::NativeCommand;

@@ -4,12 +4,12 @@ use std::{collections::BTreeSet, fs::File, sync::Arc};
 
 use cap_std::fs::Dir;
 use palisade_grants::{Capability, Denial, Grants, HttpGrant, NamesGrant, StorageGrant};
-use palisade_sandbox::{Compiled, Entry, Failure, Import, LinkRefusal, Needs, Offer, Report};
+use palisade_sandbox::{Compiled, Failure, Import, LinkRefusal, Needs, Offer, Report};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     Granted,
-    plugin_tools::told,
+    plugin_tools::{choose_offer, told},
     registry::{Plugin, PluginTool, Stamp, read_large, stamp},
 };
 
@@ -193,30 +193,7 @@ impl PluginComponent {
     /// Of what its component offers, the tool that is meant: by the manifest's `function`, or the only one, or the one
     /// of that name.
     pub(crate) fn choose(&self, tool: &str, offers: Vec<Offer>) -> Result<Offer, Failure> {
-        let names: Vec<String> = offers.iter().map(|offer| offer.entry.to_string()).collect();
-        let is_only = offers.len() == 1;
-        let plain = |name: &str| name.to_ascii_lowercase().replace('_', "-");
-        let is_meant = |offer: &Offer| match (self.function(), &offer.entry) {
-            (Some(function), Entry::Function { interface, name }) => match function.rsplit_once('#') {
-                None => function == name,
-                Some((wanted, function)) => {
-                    let is_it = |interface: &String| {
-                        interface == wanted || interface.split('@').next().is_some_and(|bare| bare == wanted)
-                    };
-                    function == name && interface.as_ref().is_some_and(is_it)
-                }
-            },
-            (Some(_), Entry::Tool) => false,
-            (None, _) => is_only || plain(&offer.description.name) == plain(tool),
-        };
-        let mut meant: Vec<Offer> = offers.into_iter().filter(is_meant).collect();
-        match (meant.pop(), meant.is_empty()) {
-            (Some(offer), true) => Ok(offer),
-            _ => {
-                let reason = format!("say with `function` in the manifest which one it is: {}", names.join(", "));
-                Err(Failure::BadComponent { reason })
-            }
-        }
+        choose_offer(self.function(), tool, offers)
     }
 
     /// The plugin's folder, for its tools to look at.

@@ -6,10 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
-use palisade_catalog::{BuiltIn, Granted, Places, Plugin, PluginTool, Registry, tool_pin};
+use palisade_catalog::{
+    BuiltIn, Granted, Places, Plugin, PluginTool, Registry, choose_offer, definition::ManifestTool, tool_pin,
+};
 use palisade_grants::Capability;
 use palisade_packages::{Package, signature::Verdict};
-use palisade_sandbox::{Compiled, Description, Entry, Import};
+use palisade_sandbox::{Compiled, Description, Failure, Import};
 use serde_json::{Value, json};
 
 use super::fetch::Fetched;
@@ -28,6 +30,8 @@ pub(super) struct Summary {
     pub(super) agents: Vec<AgentSummary>,
     pub(super) skills: Vec<String>,
     pub(super) asked: Granted,
+    /// Some tool wants the network and does not say which hosts, so that whoever installs it does.
+    pub(super) asks_any_host: bool,
     /// What is wrong with it or odd about it.
     pub(super) warnings: Vec<String>,
 }
@@ -90,6 +94,7 @@ impl Summary {
                 .map(|it| it.name.clone())
                 .collect(),
             asked: Granted::default(),
+            asks_any_host: false,
             warnings: registry.problems().iter().map(ToString::to_string).collect(),
         };
         if !package.left_out().is_empty() {
@@ -128,7 +133,7 @@ impl Summary {
                 }
                 let compiled = &compiled[file];
                 let imports = &compiled.needs().imports;
-                match described(compiled, assembly, manifest.function.as_deref()) {
+                match described(compiled, assembly, manifest) {
                     Ok(own) => {
                         needed.extend(&own.capabilities);
                         if description.trim().is_empty() {
@@ -155,8 +160,11 @@ impl Summary {
             (None, None) => Kind::Neither,
         };
         if needed.contains(&Capability::Http) && manifest.hosts.is_empty() {
-            self.warnings
-                .push(format!("`{}` wants the network and names no `hosts`, so that it can have none", manifest.name));
+            self.asks_any_host = true;
+            self.warnings.push(format!(
+                "`{}` wants the network and does not say which hosts; --grant net.http:HOST for each that it may ask",
+                manifest.name
+            ));
         }
         asked.extend(manifest.hosts.iter().map(|host| format!("net.http:{host}")));
         asked.extend(manifest.secrets.iter().map(|name| format!("secret:{name}")));
@@ -166,6 +174,14 @@ impl Summary {
         let pin = tool_pin(&manifest.name, &description, &schema.unwrap_or_else(|| json!({ "type": "object" })));
         let refused = tool.refused.clone();
         Ok(ToolSummary { name: manifest.name.clone(), description, kind, pin, refused })
+    }
+
+    /// Whether a word is among what it asks for.
+    pub(super) fn asks(&self, word: &str) -> bool {
+        Granted::parse([word]).is_ok_and(|granted| {
+            let is_host = granted.holds(Capability::Http);
+            granted.is_within(&self.asked) || (is_host && self.asks_any_host)
+        })
     }
 
     /// The pins of its tools.
@@ -250,25 +266,9 @@ fn agents(plugin: &Plugin, registry: &Registry) -> Vec<AgentSummary> {
 }
 
 /// What a component says of one of its tools, asked in a sandbox that lends it nothing.
-fn described(compiled: &Compiled, assembly: &Assembly, function: Option<&str>) -> Result<Description, String> {
-    let offers = compiled.offers(&assembly.engine).map_err(|failure| failure.to_string())?;
-    let wanted = |entry: &Entry| match function {
-        // A version may be left out.
-        Some(function) => [entry.to_string(), without_version(&entry.to_string())].iter().any(|it| it == function),
-        None => *entry == Entry::Tool,
-    };
-    let found = offers.iter().find(|offer| wanted(&offer.entry)).map(|offer| offer.description.clone());
-    found.ok_or_else(|| {
-        let there: Vec<String> = offers.iter().map(|offer| offer.entry.to_string()).collect();
-        format!("its component has no such function; `function` may be {}", there.join(", "))
-    })
-}
-
-/// `a:b/c@1.0.0#d` as `a:b/c#d`.
-fn without_version(entry: &str) -> String {
-    let (interface, name) = entry.rsplit_once('#').unwrap_or(("", entry));
-    let interface = interface.split('@').next().unwrap_or_default();
-    if interface.is_empty() { name.to_owned() } else { format!("{interface}#{name}") }
+fn described(compiled: &Compiled, assembly: &Assembly, manifest: &ManifestTool) -> Result<Description, Failure> {
+    let offers = compiled.offers(&assembly.engine)?;
+    Ok(choose_offer(manifest.function.as_deref(), &manifest.name, offers)?.description)
 }
 
 /// The beginning of a text that somebody else wrote; how much is missing is said.
