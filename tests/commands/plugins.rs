@@ -4,6 +4,7 @@
 
 mod archives;
 mod audited;
+mod foreign;
 mod hostile;
 mod install;
 mod lapse;

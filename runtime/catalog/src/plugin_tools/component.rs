@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     Granted,
     definition::ManifestTool,
-    plugin_tools::told,
+    plugin_tools::{choose_offer, told},
     registry::{Plugin, PluginTool, Stamp, read_large, stamp},
 };
 
@@ -201,7 +201,7 @@ impl PluginComponent {
 
     /// Of what its component offers, the tool that is meant.
     pub(crate) fn choose(&self, tool: &str, offers: Vec<Offer>) -> Result<Offer, Failure> {
-        told::choose(tool, self.function(), offers)
+        choose_offer(self.function(), tool, offers)
     }
 
     /// Whether it says of itself what it said when its plugin was installed. Its bytes are the same then; a component

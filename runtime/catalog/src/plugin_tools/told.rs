@@ -4,7 +4,7 @@
 //! none keeps its tool out: a model's server refuses all tools for the sake of one.
 
 use palisade_agent::Schema;
-use palisade_sandbox::{Description, Entry, Failure, Offer};
+use palisade_sandbox::{Description, Failure};
 use serde_json::{Value, json};
 
 use crate::{
@@ -33,36 +33,6 @@ pub fn words(manifest: &ManifestTool, own: Option<&Description>) -> (String, Val
     let own = || own.and_then(|own| serde_json::from_str(&own.input_schema).ok());
     let schema = manifest.schema.clone().or_else(own).unwrap_or_else(|| json!({ "type": "object" }));
     (description, schema)
-}
-
-/// Of what a component offers, the tool that is meant: by the manifest's `function`, or the only one, or the one of
-/// that name.
-pub fn choose(tool: &str, function: Option<&str>, offers: Vec<Offer>) -> Result<Offer, Failure> {
-    let names: Vec<String> = offers.iter().map(|offer| offer.entry.to_string()).collect();
-    let is_only = offers.len() == 1;
-    let plain = |name: &str| name.to_ascii_lowercase().replace('_', "-");
-    let is_meant = |offer: &Offer| match (function, &offer.entry) {
-        (Some(function), Entry::Function { interface, name }) => match function.rsplit_once('#') {
-            None => function == name,
-            // A version may be left out.
-            Some((wanted, function)) => {
-                let is_it = |interface: &String| {
-                    interface == wanted || interface.split('@').next().is_some_and(|bare| bare == wanted)
-                };
-                function == name && interface.as_ref().is_some_and(is_it)
-            }
-        },
-        (Some(_), Entry::Tool) => false,
-        (None, _) => is_only || plain(&offer.description.name) == plain(tool),
-    };
-    let mut meant: Vec<Offer> = offers.into_iter().filter(is_meant).collect();
-    match (meant.pop(), meant.is_empty()) {
-        (Some(offer), true) => Ok(offer),
-        _ => {
-            let reason = format!("say with `function` in the manifest which one it is: {}", names.join(", "));
-            Err(Failure::BadComponent { reason })
-        }
-    }
 }
 
 /// A description that a model can be told.

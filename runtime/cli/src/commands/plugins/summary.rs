@@ -28,6 +28,8 @@ pub(super) struct Summary {
     pub(super) agents: Vec<AgentSummary>,
     pub(super) skills: Vec<String>,
     pub(super) asked: Granted,
+    /// Some tool wants the network and does not say which hosts, so that whoever installs it does.
+    pub(super) asks_any_host: bool,
     /// What is wrong with it or odd about it.
     pub(super) warnings: Vec<String>,
 }
@@ -90,6 +92,7 @@ impl Summary {
                 .map(|it| it.name.clone())
                 .collect(),
             asked: Granted::default(),
+            asks_any_host: false,
             warnings: registry.problems().iter().map(ToString::to_string).collect(),
         };
         if !package.left_out().is_empty() {
@@ -133,7 +136,7 @@ impl Summary {
                 let imports = &compiled.needs().imports;
                 // Asked as it will be asked when it is used, and what it says now is what is kept.
                 let offers = assembly.compiler().offers(&assembly.engine, wasm);
-                match offers.and_then(|offers| choose_offer(&manifest.name, manifest.function.as_deref(), offers)) {
+                match offers.and_then(|offers| choose_offer(manifest.function.as_deref(), &manifest.name, offers)) {
                     Ok(offer) => {
                         needed.extend(&offer.description.capabilities);
                         own = Some(offer.description);
@@ -157,8 +160,11 @@ impl Summary {
             (None, None) => Kind::Neither,
         };
         if needed.contains(&Capability::Http) && manifest.hosts.is_empty() {
-            self.warnings
-                .push(format!("`{}` wants the network and names no `hosts`, so that it can have none", manifest.name));
+            self.asks_any_host = true;
+            self.warnings.push(format!(
+                "`{}` wants the network and does not say which hosts; --grant net.http:HOST for each that it may ask",
+                manifest.name
+            ));
         }
         asked.extend(manifest.hosts.iter().map(|host| format!("net.http:{host}")));
         asked.extend(manifest.secrets.iter().map(|name| format!("secret:{name}")));
@@ -168,6 +174,14 @@ impl Summary {
         let (pin, refused) = (pin_told(manifest, own.as_ref()), tool.refused.clone());
         let (description, _) = told_words(manifest, own.as_ref());
         Ok(ToolSummary { name: manifest.name.clone(), description, kind, pin, refused })
+    }
+
+    /// Whether a word is among what it asks for.
+    pub(super) fn asks(&self, word: &str) -> bool {
+        Granted::parse([word]).is_ok_and(|granted| {
+            let is_host = granted.holds(Capability::Http);
+            granted.is_within(&self.asked) || (is_host && self.asks_any_host)
+        })
     }
 
     /// The pins of its tools.
