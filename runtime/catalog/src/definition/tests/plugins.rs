@@ -299,22 +299,31 @@ fn nothing_in_a_manifest_is_filled_in_from_the_environment() {
     // A variable that is set whenever this runs.
     let named = |text: &str| text.replace("VARIABLE", "CARGO_MANIFEST_DIR");
     let forms = named("${VARIABLE} $VARIABLE %VARIABLE% {{env:VARIABLE}} {{VARIABLE}} $(id) `id` ${VARIABLE:-x} ~");
-    let path = named("${VARIABLE}/a.wasm");
     let text = json!({
         "name": "p", "version": forms, "description": forms,
         "tools": [
-            { "name": "a", "description": forms, "component": path, "schema": { "type": "object", "title": forms } },
-            { "name": "b", "command": path, "args": [forms, path] },
+            { "name": "a", "description": forms, "component": "a.wasm", "schema": { "type": "object", "title": forms } },
+            { "name": "b", "command": "${SHELL}", "args": [forms, "~"] },
         ],
-        "agents": [{ "name": "x", "description": forms, "system_prompt_file": path, "model": path }],
+        "agents": [{ "name": "x", "description": forms, "system_prompt_file": "x.md" }],
     });
     let manifest = manifest(&text.to_string());
     let printed = format!("{manifest:?}");
     assert!(!printed.contains(env!("CARGO_MANIFEST_DIR")), "{printed}");
-    assert_eq!(manifest.description.as_deref(), Some(forms.as_str()));
-    assert_eq!(manifest.tools[0].component.as_deref(), Some(path.as_str()), "a folder of that name in the plugin");
-    assert_eq!(manifest.tools[1].args, [forms, path.clone()]);
-    assert_eq!(manifest.agents[0].system_prompt_file, path);
+    assert_eq!(manifest.description.as_ref(), Some(&forms));
+    assert_eq!((&manifest.tools[0].description, &manifest.agents[0].description), (&forms, &Some(forms.clone())));
+    assert_eq!(manifest.tools[0].schema, Some(json!({ "type": "object", "title": forms })));
+    assert_eq!(
+        (manifest.tools[1].command.as_deref(), &manifest.tools[1].args[..]),
+        (Some("${SHELL}"), &[forms, "~".to_owned()][..])
+    );
+    // Where a path is meant, it is none, and takes its entry with it.
+    for path in ["${VARIABLE}/a.wasm", "$VARIABLE", "~/a.wasm"].map(named) {
+        let tools = with_tools(&json!({ "name": "a", "component": path }).to_string());
+        assert_eq!((tools.tools.len(), tools.warnings.is_empty()), (0, false), "{path}");
+        let agents = with_agents(&json!({ "name": "a", "system_prompt_file": path }).to_string());
+        assert_eq!((agents.agents.len(), agents.warnings.is_empty()), (0, false), "{path}");
+    }
     // Where only hosts and names of secrets can stand, it cannot stand.
     for wrong in [r#""hosts": ["${HOST}"]"#, r#""hosts": ["$HOST.example.com"]"#, r#""secrets": ["${API_KEY}"]"#] {
         let manifest = with_tools(&format!(r#"{{ "name": "a", "component": "a.wasm", {wrong} }}"#));
