@@ -2,8 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::PathBuf};
 
-use palisade_agent::{AuditRecord, LOCAL_TENANT, Store as _};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Shop;
 use crate::world::Ended;
@@ -17,13 +16,9 @@ impl Shop {
     }
 
     /// What was written down of the cache, the newest first.
-    fn audits(&self) -> Vec<AuditRecord> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let Ok(store) = palisade_store::Sqlite::open(self.world.database()).await else { return Vec::new() };
-            let all = store.audits(LOCAL_TENANT, None, 100).await.unwrap();
-            all.into_iter().filter(|record| record.kind == "cache_entry_refused").collect()
-        })
+    fn audits(&self) -> Vec<Value> {
+        let shown = self.world.palisade(&["audit", "--kind", "cache_entry_refused", "--json"]).with_code(0).json();
+        shown.as_array().unwrap().clone()
     }
 
     fn echo(&self) -> Ended {
@@ -44,7 +39,7 @@ fn a_cached_component_that_was_changed_is_compiled_again_and_written_down() {
         ended.stderr
     };
     works(false);
-    assert_eq!(shop.audits(), [], "the control: nothing is written down of what is sound");
+    assert_eq!(shop.audits(), Vec::<Value>::new(), "the control: nothing is written down of what is sound");
     for path in shop.cached() {
         let mut bytes = fs::read(&path).unwrap();
         let middle = bytes.len() / 2;
@@ -54,11 +49,13 @@ fn a_cached_component_that_was_changed_is_compiled_again_and_written_down() {
     let said = works(true);
     assert!(said.contains("its seal is not one of this installation"), "{said}");
     let [record] = &shop.audits()[..] else { panic!("{:?}", shop.audits()) };
-    assert_eq!((&record.session, &record.run), (&None, &None));
-    assert_eq!(record.detail["wrong"], json!("seal"));
-    let entry = record.detail["entry"].as_str().unwrap();
+    assert_eq!((&record["session"], &record["run"]), (&Value::Null, &Value::Null));
+    assert_eq!(record["detail"]["wrong"], json!("seal"));
+    let entry = record["detail"]["entry"].as_str().unwrap();
     let path = shop.world.home().join(".cache/palisade").join(entry);
-    assert!(path.is_file() && record.at.is_some(), "{record:?}");
+    assert!(path.is_file() && record["at"].is_string(), "{record}");
+    let shown = shop.world.palisade(&["audit"]).with_code(0).stdout;
+    assert!(shown.contains("cache_entry_refused") && shown.contains(entry), "{shown}");
     // It was replaced by one of our own.
     works(false);
     fs::remove_file(&path).unwrap();
@@ -66,7 +63,7 @@ fn a_cached_component_that_was_changed_is_compiled_again_and_written_down() {
     let said = works(true);
     assert!(said.contains("it is not a file"), "{said}");
     let audits = shop.audits();
-    assert_eq!((audits.len(), &audits[0].detail["wrong"]), (2, &json!("not_a_file")));
+    assert_eq!((audits.len(), &audits[0]["detail"]["wrong"]), (2, &json!("not_a_file")));
     // What is not there is nothing to speak of.
     fs::remove_file(&path).unwrap();
     works(false);
