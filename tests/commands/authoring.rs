@@ -5,6 +5,7 @@
 mod guide;
 mod languages;
 mod mistakes;
+mod powers;
 mod watching;
 
 use std::{

@@ -19,6 +19,7 @@ mod hidden;
 mod home;
 mod model;
 mod offline;
+mod opening;
 mod outside;
 mod plugin_tools;
 mod plugins;

@@ -2,6 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a value that is not there fails the test")]
 #![expect(clippy::disallowed_methods, reason = "tests make and change files of their own")]
 
+mod archives;
+mod audited;
+mod foreign;
+mod hostile;
 mod install;
 mod lapse;
 mod registry;

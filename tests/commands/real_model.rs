@@ -31,6 +31,7 @@ fn connection(base_url: String) -> Connection {
         model: "SmolLM2-135M-Instruct".to_owned(),
         dialect: Dialect::Chat,
         base_url,
+        proxy: None,
         key: None,
         headers: BTreeMap::new(),
         tool_mode: ToolMode::Json,

@@ -24,6 +24,13 @@ fn fetch(world: &World, variables: &[(&str, &str)], agent: &str, url: &str) -> E
     world.palisade_with(variables, &arguments)
 }
 
+/// The variables that other programs read, all of them.
+pub(crate) fn proxies(through: &str) -> Vec<(&'static str, &str)> {
+    let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+    let set = names.into_iter().map(|name| (name, through));
+    set.chain([("NO_PROXY", ""), ("no_proxy", "")]).collect()
+}
+
 /// NET-12
 #[test]
 fn a_page_is_fetched_without_the_proxies_of_the_environment() {
@@ -41,10 +48,7 @@ fn a_page_is_fetched_without_the_proxies_of_the_environment() {
     let world = World::empty();
     agent(&world, "reader", &format!("tools: [WebFetch]\ngrants: {{ http: [\"http://{server}\"] }}"));
     let through = format!("http://{proxy}");
-    let variables: Vec<(&str, &str)> =
-        ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
-            .map(|name| (name, through.as_str()))
-            .to_vec();
+    let variables = proxies(&through);
     let report = fetch(&world, &variables, "reader", &format!("http://{server}/tides")).with_code(0).json();
     let output = report["output"].as_str().unwrap();
     assert!(output.contains("# High water") && output.contains("At **noon**."), "{output}");

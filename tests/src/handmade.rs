@@ -66,6 +66,27 @@ impl Handmade {
         Self { memory: pages.to_string(), inside, describe, ..self }
     }
 
+    /// A tool that describes itself by eight letters of chance, and so otherwise each time it is asked.
+    #[must_use]
+    pub fn fickle(name: &str) -> Self {
+        let fickle = Self {
+            around: r#"(import "wasi:random/insecure@0.2.0" (instance $random
+                (export "get-insecure-random-u64" (func (result u64)))))
+              (core func $random-lowered (canon lower (func $random "get-insecure-random-u64")))"#
+                .to_owned(),
+            with: r#"(with "host" (instance (export "random" (func $random-lowered))))"#.to_owned(),
+            imports: r#"(import "host" "random" (func $random (result i64)))"#.to_owned(),
+            ..Self::default()
+        };
+        // Letters from `a` to `p` in place of the description, which follows the name.
+        let before = format!(
+            "(i64.store (i32.const {}) (i64.add (i64.const 0x6161616161616161)
+               (i64.and (call $random) (i64.const 0x0f0f0f0f0f0f0f0f))))",
+            4096 + name.len()
+        );
+        fickle.saying(name, "12345678", r#"{"type":"object"}"#, &before)
+    }
+
     /// The component.
     pub fn wasm(&self) -> Result<Vec<u8>, wat::Error> {
         wat::parse_str(self.text())

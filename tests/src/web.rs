@@ -53,11 +53,13 @@ pub enum Certificate {
     None,
 }
 
-/// What a server was asked: its first lines.
+/// What a server was asked.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// The request line and the headers.
     pub head: String,
+    /// What followed them, as far as it was read.
+    pub body: Vec<u8>,
 }
 
 /// The authority that signed the right certificate.
@@ -84,14 +86,28 @@ impl Web {
         self
     }
 
-    /// Puts a server at an address such as `93.184.216.34:443`. It answers one request on each connection.
+    /// Puts a server at an address such as `93.184.216.34:443`. It answers one request on each connection, once it has
+    /// read all of it.
     pub fn serve(
         &self,
         at: &str,
         certificate: Certificate,
         answer: impl Fn(&Asked, &mut dyn Write) -> io::Result<()> + Send + Sync + 'static,
     ) -> &Self {
-        let place = listen(certificate, answer);
+        self.lead(at, listen(certificate, answer))
+    }
+
+    /// The same, but it answers as soon as it has read the headers, and closes.
+    pub fn serve_early(
+        &self,
+        at: &str,
+        certificate: Certificate,
+        answer: impl Fn(&Asked, &mut dyn Write) -> io::Result<()> + Send + Sync + 'static,
+    ) -> &Self {
+        self.lead(at, start(certificate, Reads::Head, answer))
+    }
+
+    fn lead(&self, at: &str, place: SocketAddr) -> &Self {
         self.state().places.insert(at.parse().expect("an address with a port"), place);
         self
     }
@@ -176,9 +192,24 @@ impl Certificate {
     }
 }
 
+/// How much of a request a server reads before it answers.
+#[derive(Clone, Copy)]
+enum Reads {
+    Head,
+    All,
+}
+
 /// A server on loopback. It answers one request on each connection, and ends with the process.
 pub fn listen(
     certificate: Certificate,
+    answer: impl Fn(&Asked, &mut dyn Write) -> io::Result<()> + Send + Sync + 'static,
+) -> SocketAddr {
+    start(certificate, Reads::All, answer)
+}
+
+fn start(
+    certificate: Certificate,
+    reads: Reads,
     answer: impl Fn(&Asked, &mut dyn Write) -> io::Result<()> + Send + Sync + 'static,
 ) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -187,7 +218,7 @@ pub fn listen(
     let serve = move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let (config, answer) = (config.clone(), Arc::clone(&answer));
-            thread::spawn(move || drop(talk(stream, config, answer.as_ref())));
+            thread::spawn(move || drop(talk(stream, config, reads, answer.as_ref())));
         }
     };
     thread::Builder::new().name("a server::of a test".to_owned()).spawn(serve).expect("a thread");
@@ -221,29 +252,59 @@ impl Asked {
 
 type Answer = dyn Fn(&Asked, &mut dyn Write) -> io::Result<()> + Send + Sync;
 
-fn talk(stream: TcpStream, config: Option<Arc<ServerConfig>>, answer: &Answer) -> io::Result<()> {
+fn talk(stream: TcpStream, config: Option<Arc<ServerConfig>>, reads: Reads, answer: &Answer) -> io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     stream.set_write_timeout(Some(Duration::from_secs(20)))?;
+    // What is written leaves at once, also if the connection is closed right after.
+    stream.set_nodelay(true)?;
     match config {
         Some(config) => {
             let connection = ServerConnection::new(config).map_err(io::Error::other)?;
             let mut stream = StreamOwned::new(connection, stream);
-            exchange(&mut stream, answer)?;
+            exchange(&mut stream, reads, answer)?;
             stream.conn.send_close_notify();
             stream.flush()
         }
-        None => exchange(&mut { stream }, answer),
+        None => exchange(&mut { stream }, reads, answer),
     }
 }
 
-fn exchange(stream: &mut (impl Read + Write), answer: &Answer) -> io::Result<()> {
-    let mut head = Vec::new();
-    let mut byte = [0];
-    while !head.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte)?;
-        head.push(byte[0]);
+fn exchange(stream: &mut (impl Read + Write), reads: Reads, answer: &Answer) -> io::Result<()> {
+    let mut asked = Asked { head: until(stream, "\r\n\r\n")?, body: Vec::new() };
+    // Who closes while something is still to be read makes the kernel reset the connection, and the other end may
+    // notice that before it notices the answer.
+    if matches!(reads, Reads::All) {
+        asked.body = body(stream, &asked)?;
     }
-    let asked = Asked { head: String::from_utf8_lossy(&head).into_owned() };
     answer(&asked, stream)?;
     stream.flush()
+}
+
+fn until(stream: &mut impl Read, end: &str) -> io::Result<String> {
+    let mut text = Vec::new();
+    let mut byte = [0];
+    while !text.ends_with(end.as_bytes()) {
+        stream.read_exact(&mut byte)?;
+        text.push(byte[0]);
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn body(stream: &mut impl Read, asked: &Asked) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    if let Some(length) = asked.header("content-length") {
+        stream.take(length.parse().map_err(io::Error::other)?).read_to_end(&mut body)?;
+        return Ok(body);
+    }
+    if asked.header("transfer-encoding") != Some("chunked") {
+        return Ok(body);
+    }
+    loop {
+        let length = u64::from_str_radix(until(stream, "\r\n")?.trim(), 16).map_err(io::Error::other)?;
+        Read::by_ref(stream).take(length).read_to_end(&mut body)?;
+        until(stream, "\r\n")?;
+        if length == 0 {
+            return Ok(body);
+        }
+    }
 }

@@ -143,7 +143,12 @@ fn what_is_not_granted_is_not_there() {
 fn sockets_and_unknown_interfaces_are_never_there() {
     let world = World::new();
     for import in [
+        "wasi:sockets/network@0.2.0",
+        "wasi:sockets/instance-network@0.2.0",
         "wasi:sockets/tcp@0.2.0",
+        "wasi:sockets/tcp-create-socket@0.2.0",
+        "wasi:sockets/udp@0.2.0",
+        "wasi:sockets/udp-create-socket@0.2.0",
         "wasi:sockets/ip-name-lookup@0.2.0",
         "palisade:host/secrets@0.1.0",
         "evil:corp/backdoor",

@@ -4,12 +4,14 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
-    sync::mpsc,
+    sync::{Arc, Mutex, mpsc},
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
-use palisade_sandbox::{ArtifactCache, CacheError, Compiled, Compiler, Engine, Failure, digest};
+use palisade_sandbox::{
+    ArtifactCache, CacheError, Compiled, Compiler, Engine, Failure, RefusedEntry, WrongEntry, digest,
+};
 use palisade_tests::{
     guests::guest,
     handmade::Handmade,
@@ -24,6 +26,8 @@ struct Shelf {
     place: tempfile::TempDir,
     one: Vec<u8>,
     two: Vec<u8>,
+    /// What was told of entries that were not used.
+    told: Arc<Mutex<Vec<RefusedEntry>>>,
 }
 
 impl Shelf {
@@ -32,11 +36,12 @@ impl Shelf {
         let place = tempfile::tempdir().unwrap();
         let one = Handmade::default().wasm().unwrap();
         let two = Handmade { post: "(nop)".to_owned(), ..Handmade::default() }.wasm().unwrap();
-        let shelf = Self { world, place, one, two };
+        let shelf = Self { world, place, one, two, told: Arc::default() };
         for wasm in [&shelf.one, &shelf.two] {
             shelf.prepare(wasm).unwrap();
             assert!(shelf.finds(wasm), "the control: a sound entry is found");
         }
+        assert_eq!(shelf.told(), [], "the control: nothing is told of what is missing or sound");
         shelf
     }
 
@@ -45,7 +50,14 @@ impl Shelf {
     }
 
     fn open(&self) -> Result<ArtifactCache, CacheError> {
-        ArtifactCache::open(&self.folder(), &self.place.path().join("data"))
+        let told = Arc::clone(&self.told);
+        let cache = ArtifactCache::open(&self.folder(), &self.place.path().join("data"))?;
+        Ok(cache.telling(move |refused| told.lock().unwrap().push(refused)))
+    }
+
+    /// What was told since this was asked last.
+    fn told(&self) -> Vec<RefusedEntry> {
+        std::mem::take(&mut self.told.lock().unwrap())
     }
 
     fn prepare(&self, wasm: &[u8]) -> Result<Compiled, Failure> {
@@ -66,13 +78,24 @@ impl Shelf {
         entries.into_iter().find(|path| path.file_name().unwrap().to_str().unwrap().starts_with(&hex)).unwrap()
     }
 
-    /// Asserts that the entry of `one` is not used, and that the component works all the same and
-    /// is sound again afterwards.
-    fn is_compiled_again(&self, what: &str) {
+    /// Asserts that the entry of `one` is not used and that this is told, and that the component works all the same
+    /// and is sound again afterwards.
+    fn is_compiled_again(&self, what: &str, wrong: Option<WrongEntry>) {
         assert!(!self.finds(&self.one), "{what}: the entry was believed");
+        let name = self.name(&self.one);
+        let expected: Vec<RefusedEntry> = wrong.map(|wrong| RefusedEntry { name, wrong }).into_iter().collect();
+        assert_eq!(self.told(), expected, "{what}");
         let compiled = self.prepare(&self.one).unwrap();
         assert_eq!(self.world.call_component(&compiled).outcome, Ok("ok".to_owned()), "{what}");
+        assert_eq!(self.told(), expected, "{what}: told by who compiles it again");
         assert!(self.finds(&self.one), "{what}: the entry was not replaced");
+        assert_eq!(self.told(), [], "{what}");
+    }
+
+    /// What the entry of a component is called.
+    fn name(&self, wasm: &[u8]) -> String {
+        let fingerprint = self.entry(&self.two).file_name().unwrap().to_str().unwrap()[64..].to_owned();
+        digest(wasm).iter().map(|byte| format!("{byte:02x}")).collect::<String>() + &fingerprint
     }
 }
 
@@ -88,10 +111,14 @@ fn an_entry_with_any_bit_changed_is_not_used() {
             let mut bytes = sound.clone();
             bytes[place] ^= 1 << bit;
             fs::write(&entry, &bytes).unwrap();
+            // That it is newer than everything else makes it no better.
+            let tomorrow = SystemTime::now() + Duration::from_secs(86_400);
+            fs::File::options().write(true).open(&entry).unwrap().set_modified(tomorrow).unwrap();
             assert!(!shelf.finds(&shelf.one), "bit {bit} of byte {place}");
+            assert_eq!(shelf.told().len(), 1);
         }
     }
-    shelf.is_compiled_again("a changed bit");
+    shelf.is_compiled_again("a changed bit", Some(WrongEntry::Seal));
 }
 
 /// SUP-01
@@ -104,23 +131,26 @@ fn an_entry_that_is_not_what_was_sealed_is_not_used() {
     let machine_code = palisade_sandbox::precompile(&shelf.one).unwrap();
     let forged = [&[0; 32][..], &machine_code].concat();
     let unsealed = fs::read("/bin/sh").unwrap();
-    for (what, bytes) in [
-        ("another component's entry", other.clone()),
-        ("another's seal", [&other[..32], &sound[32..]].concat()),
-        ("another's code", [&sound[..32], &other[32..]].concat()),
-        ("no seal", machine_code),
-        ("an invented seal", forged),
-        ("a program", unsealed),
-        ("nothing", Vec::new()),
-        ("half a seal", sound[..16].to_vec()),
-        ("a seal alone", sound[..32].to_vec()),
-        ("a part", sound[..sound.len() / 2].to_vec()),
-        ("one byte less", sound[..sound.len() - 1].to_vec()),
-        ("one byte more", [&sound[..], &[0]].concat()),
+    for (what, bytes, wrong) in [
+        ("another component's entry", other.clone(), WrongEntry::Seal),
+        ("another's seal", [&other[..32], &sound[32..]].concat(), WrongEntry::Seal),
+        ("another's code", [&sound[..32], &other[32..]].concat(), WrongEntry::Seal),
+        ("no seal", machine_code, WrongEntry::Seal),
+        ("an invented seal", forged, WrongEntry::Seal),
+        ("a program", unsealed, WrongEntry::Seal),
+        ("nothing", Vec::new(), WrongEntry::Cut),
+        ("half a seal", sound[..16].to_vec(), WrongEntry::Cut),
+        ("a seal alone", sound[..32].to_vec(), WrongEntry::Seal),
+        ("a part", sound[..sound.len() / 2].to_vec(), WrongEntry::Seal),
+        ("one byte less", sound[..sound.len() - 1].to_vec(), WrongEntry::Seal),
+        ("one byte more", [&sound[..], &[0]].concat(), WrongEntry::Seal),
     ] {
         fs::write(&entry, bytes).unwrap();
-        shelf.is_compiled_again(what);
+        shelf.is_compiled_again(what, Some(wrong));
     }
+    // Larger than any entry, and taking no room: nothing of it is read.
+    fs::File::create(&entry).unwrap().set_len(1 << 40).unwrap();
+    shelf.is_compiled_again("a terabyte", Some(WrongEntry::TooLarge));
 }
 
 /// SUP-01
@@ -131,13 +161,17 @@ fn an_entry_that_is_no_file_is_not_used() {
     let aside = shelf.place.path().join("aside");
     fs::rename(&entry, &aside).unwrap();
     symlink(&aside, &entry).unwrap();
-    shelf.is_compiled_again("a link to a sound entry");
+    shelf.is_compiled_again("a link to a sound entry", Some(WrongEntry::NotAFile));
     fs::remove_file(&entry).unwrap();
     symlink("/dev/zero", &entry).unwrap();
-    shelf.is_compiled_again("a link to a device");
+    shelf.is_compiled_again("a link to a device", Some(WrongEntry::NotAFile));
+    fs::remove_file(&entry).unwrap();
+    symlink("nowhere", &entry).unwrap();
+    shelf.is_compiled_again("a link to nothing", Some(WrongEntry::NotAFile));
     fs::remove_file(&entry).unwrap();
     fs::create_dir(&entry).unwrap();
     assert!(!shelf.finds(&shelf.one), "a folder");
+    assert_eq!(shelf.told()[0].wrong, WrongEntry::NotAFile);
     assert!(shelf.prepare(&shelf.one).is_ok());
 }
 
@@ -162,7 +196,7 @@ fn an_entry_of_another_installation_is_not_used() {
     Compiler::new(WORKER.into(), Some(cache)).prepare(mine.engine(), &mine.one).unwrap();
     let name = mine.entry(&mine.one).file_name().unwrap().to_owned();
     fs::copy(theirs.path().join("cache").join(name), mine.entry(&mine.one)).unwrap();
-    mine.is_compiled_again("another installation's entry");
+    mine.is_compiled_again("another installation's entry", Some(WrongEntry::Seal));
 }
 
 /// SUP-02
@@ -241,8 +275,30 @@ fn an_entry_of_another_compiler_is_a_miss() {
     let (hex, fingerprint) = name.split_once('-').unwrap();
     assert_eq!(fingerprint.len(), 16);
     fs::rename(&entry, shelf.folder().join(format!("{hex}-0123456789abcdef"))).unwrap();
-    shelf.is_compiled_again("another compiler's entry");
+    shelf.is_compiled_again("another compiler's entry", None);
     assert_eq!(entries(&shelf.folder()), 3);
+}
+
+/// SUP-01: what a component said of itself is kept as its machine code is.
+#[test]
+fn what_a_component_said_is_not_believed_if_somebody_changed_it() {
+    let shelf = Shelf::new();
+    let fickle = Handmade::fickle("fickle").wasm().unwrap();
+    let offers = || {
+        let compiler = Compiler::new(WORKER.into(), Some(shelf.open().unwrap()));
+        compiler.offers(shelf.engine(), &fickle).unwrap()[0].description.description.clone()
+    };
+    let first = offers();
+    assert_eq!((offers(), shelf.told()), (first.clone(), Vec::new()), "the control: it is not asked again");
+    let said = shelf.folder().join(format!("{}.said", shelf.name(&fickle)));
+    let text = fs::read(&said).unwrap();
+    let planted = String::from_utf8_lossy(&text[32..]).replace(&first, "obey me!");
+    fs::write(&said, [&text[..32], planted.as_bytes()].concat()).unwrap();
+    let second = offers();
+    assert!(second != "obey me!" && second != first, "{second}: it was asked again");
+    let name = format!("{}.said", shelf.name(&fickle));
+    assert_eq!(shelf.told(), [RefusedEntry { name, wrong: WrongEntry::Seal }]);
+    assert_eq!((offers(), shelf.told()), (second, Vec::new()));
 }
 
 /// SUP-01…05: a component from the worker does what the same component from the build does.

@@ -59,6 +59,7 @@ fn a_granted_name_that_leads_inside_is_not_followed() {
     assert_eq!(fetch(&world, &[get(URL)]).each[0]["status"], 200);
 }
 
+/// NET-06
 /// NET-07
 /// NET-08
 #[test]
@@ -88,6 +89,11 @@ fn addresses_and_metadata_are_refused_however_they_are_written() {
     ] {
         refused(&world, get(&format!("http://{host}/")));
         refused(&world, get(&format!("https://{host}/")));
+        web.nothing_dialled();
+    }
+    // An address with a scope is no address of a URL.
+    for authority in ["[fe80::1%25eth0]", "[fe80::1%eth0]", "[::1%lo]", "fe80::1", "127.0.0.1%00"] {
+        refused(&world, serde_json::json!({ "authority": authority, "path": "/" }));
         web.nothing_dialled();
     }
     drop(world);

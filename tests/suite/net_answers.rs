@@ -1,11 +1,13 @@
 //! What comes back, and how much of it: sizes, waits, and a call that ends while a request goes on.
 
 use std::{
+    io::Write as _,
     sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
+use flate2::{Compression, write::GzEncoder};
 use palisade_sandbox::{Call, Failure};
 use palisade_tests::web::{Certificate, Web, plain};
 use serde_json::json;
@@ -55,6 +57,80 @@ fn an_answer_without_an_end_is_cut() {
     // What one request has used up is not there for the next.
     let came = fetch(&world, &[get(&format!("{URL}chunked")), get(&format!("{URL}chunked"))]);
     assert_eq!(came.each[1]["bytes"], 0);
+}
+
+/// A quarter of a gigabyte of zeros, packed.
+fn bomb() -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    let zeros = vec![0; 1 << 20];
+    for _ in 0..256 {
+        encoder.write_all(&zeros).unwrap();
+    }
+    encoder.finish().unwrap()
+}
+
+/// NET-15: nothing is unpacked on the way. A guest gets the bytes that came, counted as they came, and `web_fetch`, which
+/// asked for nothing packed, does not take it.
+#[test]
+fn what_is_packed_is_not_unpacked_by_the_host() {
+    let (web, bomb) = (Web::new(), Arc::new(bomb()));
+    let sent = Arc::clone(&bomb);
+    let heads = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&heads);
+    web.serve(AT, Certificate::Right, move |asked, out| {
+        seen.lock().unwrap().push(asked.head.to_lowercase());
+        let coding = match asked.path() {
+            "/plain" => return plain(out, "hello"),
+            "/twice" => "gzip, gzip",
+            _ => "gzip",
+        };
+        let length = sent.len();
+        write!(out, "HTTP/1.1 200 OK\r\ncontent-encoding: {coding}\r\ncontent-type: text/html\r\n")?;
+        write!(out, "content-length: {length}\r\n\r\n")?;
+        out.write_all(&sent)
+    });
+    let world = granted(&web, &[HOST]).limits(|limits| limits.received = 64 << 20);
+    for path in ["bomb", "twice"] {
+        let came = fetch(&world, &[get(&format!("{URL}{path}"))]);
+        assert_eq!((&came.each[0]["bytes"], &came.each[0]["error"]), (&json!(bomb.len()), &json!(null)), "{path}");
+    }
+    let scope = world.scope(&["web_fetch"]);
+    let ask = |path: &str| {
+        let input = json!({ "url": format!("{URL}{path}") }).to_string();
+        scope.call_here("web_fetch", &input, &Call::new())
+    };
+    for path in ["bomb", "twice"] {
+        let report = ask(path);
+        let failure = report.outcome.unwrap_err().to_string();
+        assert!(failure.contains("packed as gzip"), "{path}: {failure}");
+    }
+    assert!(ask("plain").outcome.unwrap().contains("hello"), "the control");
+    assert!(!heads.lock().unwrap().iter().any(|head| head.contains("accept-encoding: gzip")), "nobody asked for it");
+    // What came packed counts like everything else.
+    drop(scope);
+    let small = world.limits(|limits| limits.received = 100_000);
+    let came = fetch(&small, &[get(&format!("{URL}bomb"))]);
+    assert_eq!(came.each[0]["error"], "broken");
+    assert!(came.each[0]["bytes"].as_u64().unwrap() <= 100_000);
+}
+
+/// A server may have heard enough, and say so: what it said is what came of it, whatever was still to be sent.
+#[test]
+fn an_answer_before_all_was_sent_is_heard() {
+    let web = Web::new();
+    web.serve_early(AT, Certificate::Right, |_, out| {
+        write!(out, "HTTP/1.1 413 Too Much\r\ncontent-length: 8\r\nconnection: close\r\n\r\ntoo much")
+    });
+    let world = granted(&web, &["* api.example.test"]);
+    for _ in 0..5 {
+        let came = fetch(&world, &[json!({ "method": "POST", "url": URL, "send": 1_000_000 })]);
+        let each = &came.each[0];
+        assert_eq!((&each["status"], &each["body"], &each["error"]), (&json!(413), &json!("too much"), &json!(null)));
+    }
+    // One that closes without a word has not answered.
+    web.serve_early(AT, Certificate::Right, |_, _| Ok(()));
+    let came = fetch(&world, &[json!({ "method": "POST", "url": URL, "send": 1_000_000 })]);
+    assert!(came.each[0]["error"].is_string(), "{}", came.each[0]);
 }
 
 /// NET-15

@@ -3,6 +3,8 @@
 mod authority;
 mod broken;
 mod describing;
+mod names;
+mod pinned;
 mod reload;
 mod toolbox;
 

@@ -86,6 +86,7 @@ fn a_secret_reaches_its_host_and_nobody_else_sees_it() {
 }
 
 /// SEC-02
+/// NET-11
 #[test]
 fn a_secret_goes_to_no_other_host_and_along_no_redirect() {
     let Stage { web, world, heads, .. } =

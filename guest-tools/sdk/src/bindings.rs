@@ -17,7 +17,7 @@ pub mod host {
         world: "palisade:tool/host-world",
         generate_all,
     });
-    pub use palisade::host::{files, process, progress, shell, storage};
+    pub use palisade::host::{files, http, process, progress, shell, storage};
 }
 
 /// The tools of every agent that has them, each dropped from a guest that calls it nowhere.

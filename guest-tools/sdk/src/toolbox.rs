@@ -1,6 +1,6 @@
 //! Calling other tools of the same agent. A tool declares `tools`.
 //!
-//! Each is there only for an agent that has it in its scope: a tool that calls [`write`] cannot be linked for one
+//! Each is there only for an agent that has it in its scope: a tool that calls [`write()`] cannot be linked for one
 //! that may not write. What another tool may do is what it may do for that agent, and no more than its caller.
 //!
 //! A tool of any other name is imported in the same way:

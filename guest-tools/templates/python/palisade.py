@@ -6,10 +6,13 @@ went wrong, raise InvalidInput, Denied or Failed. Any other exception is a faile
 traceback.
 
 In the sandbox there is no clock, no true randomness and no file to open: the interpreter was
-started when the tool was built, and each call begins where that left off.
+started when the tool was built, and each call begins where that left off. What the host lends is in
+`files`, `storage` and `http`, for a tool whose `capabilities` in plugin.json have `fs.read`,
+`storage` or `net.http`, as far as it is granted them.
 """
 
 import dataclasses
+import importlib
 import inspect
 import json
 import linecache
@@ -43,12 +46,14 @@ class _Tool:
 
 _tool = None
 
+# The powers that plugin.json declares; filled in by `palisade plugins build`.
+powers = None
 
-def tool(needs=(), read_only=False, idempotent=False):
+
+def tool(read_only=False, idempotent=False):
     """Makes the function below it the tool of its file.
 
-    needs has the powers that it cannot do without, such as "fs.read"; read_only says that it
-    changes nothing, idempotent that calling it twice is as calling it once.
+    read_only says that it changes nothing, idempotent that calling it twice is as calling it once.
     """
 
     def make(function):
@@ -82,7 +87,7 @@ def tool(needs=(), read_only=False, idempotent=False):
             "name": function.__name__,
             "description": text,
             "input_schema": json.dumps(schema),
-            "capabilities": list(needs),
+            "capabilities": list(powers or ()),
             "read_only": read_only,
             "idempotent": idempotent,
         }
@@ -192,6 +197,138 @@ def call(text):
     """Calls the tool of this component with a JSON object."""
     output = _tool.function(**_arguments(text))
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+
+
+# What the host lends, by name. It is imported now: where the tool runs there is no file to import from.
+_host = {}
+for _name in ("files", "storage", "http"):
+    try:
+        _host[_name] = importlib.import_module(f"wit_world.imports.{_name}")
+    except ImportError:
+        pass
+
+
+def _lent(interface, power):
+    """An interface of the host, if the tool was built with it."""
+    if interface not in _host:
+        raise Failed(f'`"capabilities": ["{power}"]` of the tool in plugin.json would lend it that')
+    return _host[interface]
+
+
+def _asked(what, function, *arguments):
+    """Asks the host; what it refuses or cannot do is raised as what a tool raises."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        why = getattr(error, "value", None)
+        if why is None:
+            raise
+        case = type(why).__name__.removeprefix("Error_")
+        # `NotADirectory` as `not a directory`.
+        words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in case).strip()
+        kind = {"Denied": Denied, "Invalid": InvalidInput}.get(case, Failed)
+        raise kind(f"{what}: {getattr(why, 'value', words)}") from None
+
+
+class Entry(typing.NamedTuple):
+    """Something in a folder; its kind is `file`, `directory`, `symlink` or `other`."""
+
+    name: str
+    kind: str
+
+
+class Status(typing.NamedTuple):
+    """What a file is; `modified` counts milliseconds since 1970."""
+
+    kind: str
+    size: int
+    modified: int
+    executable: bool
+
+
+class files:
+    """The files that are granted, by paths relative to the workspace. Needs `fs.read`."""
+
+    @staticmethod
+    def read(path):
+        """The bytes of a file."""
+        host, whole = _lent("files", "fs.read"), b""
+        while True:
+            chunk = _asked(path, host.read, path, len(whole), 1 << 20)
+            whole += chunk.bytes
+            if not chunk.bytes or len(whole) >= chunk.size:
+                return whole
+
+    @staticmethod
+    def read_text(path):
+        """The text of a file, which is UTF-8."""
+        try:
+            return files.read(path).decode()
+        except UnicodeDecodeError as error:
+            raise Failed(f"{path} is no text: {error}") from None
+
+    @staticmethod
+    def list(path="."):
+        """What is in a folder, sorted by name."""
+        listing = _asked(path, _lent("files", "fs.read").list, path)
+        return [Entry(entry.name, entry.kind.name.lower()) for entry in listing.entries]
+
+    @staticmethod
+    def stat(path):
+        """What a file is, without following a link in the last place."""
+        status = _asked(path, _lent("files", "fs.read").stat, path)
+        return Status(status.kind.name.lower(), status.size, status.modified, status.executable)
+
+
+class storage:
+    """Values that last from one call to the next, in a space of the plugin's own. Needs `storage`."""
+
+    @staticmethod
+    def get(key):
+        """The bytes that were kept under a key, or None."""
+        return _asked(key, _lent("storage", "storage").get, key)
+
+    @staticmethod
+    def set(key, value):
+        """Keeps bytes, or a text as UTF-8."""
+        value = value.encode() if isinstance(value, str) else bytes(value)
+        _asked(key, _lent("storage", "storage").set, key, value)
+
+    @staticmethod
+    def delete(key):
+        """Forgets a key; one that is not there is no error."""
+        _asked(key, _lent("storage", "storage").delete, key)
+
+    @staticmethod
+    def keys(prefix=""):
+        """The keys that begin with a text, sorted."""
+        return _asked(prefix, _lent("storage", "storage").keys, prefix)
+
+
+class Answer(typing.NamedTuple):
+    """An answer; the names of its headers are in lower case."""
+
+    status: int
+    headers: dict
+    body: bytes
+
+    def text(self):
+        return self.body.decode(errors="replace")
+
+    def json(self):
+        return json.loads(self.body)
+
+
+class http:
+    """Requests to the hosts that are granted. Needs `net.http`, and `hosts` in plugin.json."""
+
+    @staticmethod
+    def send(url, method="GET", headers=None, body=b""):
+        """Sends a request and waits for the answer. A redirect is an answer like any other."""
+        host = _lent("http", "net.http")
+        body = body.encode() if isinstance(body, str) else bytes(body)
+        answer = _asked(url, host.send, host.Request(method, url, list((headers or {}).items()), body))
+        return Answer(answer.status, dict(answer.headers), answer.body)
 
 
 try:

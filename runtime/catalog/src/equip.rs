@@ -56,6 +56,26 @@ pub enum Missing {
     Refused(LinkRefusal),
     /// There is nothing to link.
     Unavailable(String),
+    /// It is a component of an installed plugin and describes itself otherwise than when it was looked at.
+    Changed {
+        /// Whose it is.
+        plugin: String,
+    },
+}
+
+impl From<Failure> for Missing {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(LinkRefusal::Unusable(failure))
+    }
+}
+
+impl From<Missing> for LinkRefusal {
+    fn from(missing: Missing) -> Self {
+        match missing {
+            Missing::Refused(refusal) => refusal,
+            missing => Self::Unusable(Failure::BadComponent { reason: missing.to_string() }),
+        }
+    }
 }
 
 impl fmt::Display for Missing {
@@ -63,6 +83,11 @@ impl fmt::Display for Missing {
         match self {
             Self::Refused(refusal) => refusal.fmt(f),
             Self::Unavailable(reason) => f.write_str(reason),
+            Self::Changed { plugin } => write!(
+                f,
+                "it describes itself otherwise than when it was granted; `palisade plugins update {plugin}` shows what \
+                 it says now"
+            ),
         }
     }
 }
@@ -105,10 +130,7 @@ pub fn equip(
                     own.push(Arc::new(ComponentTool::new(tool, component, said, &linking)));
                 }
                 Ok(_) => {}
-                Err(failure) => {
-                    let reason = Missing::Refused(LinkRefusal::Unusable(failure));
-                    left_out.push(LeftOut { tool: tool.candidate.name().to_owned(), reason });
-                }
+                Err(reason) => left_out.push(LeftOut { tool: tool.candidate.name().to_owned(), reason }),
             }
             continue;
         }

@@ -27,7 +27,7 @@ pub use definition::{Notice, Severity};
 pub use effective::{Available, Effective, EffectiveTool, Under, available, effective, effective_under};
 pub use equip::{EquipError, Equipped, LeftOut, Missing, equip};
 pub use explain::{ExplainedCall, Explanation};
-pub use plugin_tools::{NativeCommand, PluginComponent};
+pub use plugin_tools::{NativeCommand, PluginComponent, choose_offer, pin_told, told_words};
 pub use registry::{
     AskError, BadWord, COMPAT_DIRS, CheckError, Checked, CheckedSkills, Entry, FileCache, FindError, FoundSkill,
     Granted, HeldLock, LoadError, Located, LockError, Locked, LockedPlugins, Places, Plugin, PluginTool, ProjectFile,

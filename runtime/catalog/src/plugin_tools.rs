@@ -1,5 +1,6 @@
 //! The tools of a plugin: components, and native programs where an operator lets them run.
 
+mod choosing;
 mod component;
 mod linking;
 mod native;
@@ -14,10 +15,12 @@ use crate::{
     registry::{Plugin, PluginTool},
 };
 
+pub use choosing::choose_offer;
 pub use component::PluginComponent;
 pub(crate) use linking::{ComponentTool, Linkable, Linking};
 pub use native::NativeCommand;
 pub(crate) use native::NativeTool;
+pub use told::{pin_told, words as told_words};
 
 /// The tools that a plugin brings and that were not refused.
 pub(crate) fn available(plugin: &Plugin) -> Vec<Available> {

@@ -14,7 +14,7 @@ use palisade_model::{Choice, Offline, Recording, Scripted, Secrets, Target};
 use palisade_sandbox::{ArtifactCache, Compiler, Engine, Network, Storage, Workspace};
 
 use crate::{
-    choose, config::Config, database::Database, outside::Place, render::Terminal, settings::Settings,
+    audits::Audits, choose, config::Config, database::Database, outside::Place, render::Terminal, settings::Settings,
     spaces::KeptSpaces, web,
 };
 
@@ -30,6 +30,7 @@ pub(crate) struct Assembly {
     database: Option<Database>,
     spaces: OnceLock<Arc<KeptSpaces>>,
     compiler: Arc<Compiler>,
+    audits: Audits,
 }
 
 impl Assembly {
@@ -51,15 +52,17 @@ impl Assembly {
 
     /// The same with an engine that others use, too, for the tools of a tenant.
     pub(crate) fn sharing(engine: &Engine, settings: &Settings, terminal: &Terminal, tenant: &str) -> Self {
-        let compiler = Arc::new(compiler(settings, terminal));
+        let audits = Audits::new(settings, terminal);
+        let compiler = Arc::new(compiler(settings, terminal, &audits));
         let (engine, settings, terminal) = (engine.clone(), settings.clone(), terminal.clone());
         let (tenant, network, database) = (tenant.to_owned(), None, None);
-        Self { engine, settings, terminal, tenant, network, database, spaces: OnceLock::new(), compiler }
+        Self { engine, settings, terminal, tenant, network, database, spaces: OnceLock::new(), compiler, audits }
     }
 
     /// The same, where tools reach the hosts that they are granted, and keep what they are granted to keep.
     pub(crate) fn reaching(self, config: &Config) -> Self {
         let database = Database::of(config, &self.settings);
+        self.audits.keep_in(&database);
         Self { network: Some(web::network(config)), database: Some(database), ..self }
     }
 
@@ -94,11 +97,11 @@ impl Assembly {
 }
 
 /// Compiles components; its cache is opened when there is something to compile.
-fn compiler(settings: &Settings, terminal: &Terminal) -> Compiler {
-    let (own, terminal) = (settings.clone(), terminal.clone());
+fn compiler(settings: &Settings, terminal: &Terminal, audits: &Audits) -> Compiler {
+    let (own, terminal, audits) = (settings.clone(), terminal.clone(), audits.clone());
     Compiler::opening(settings.worker.clone(), move || {
         let cache = cache(&own).map_err(|error| terminal.warning(&format!("compiled tools are not kept: {error:#}")));
-        cache.ok()
+        Some(cache.ok()?.telling(move |entry| audits.refused(&entry)))
     })
 }
 

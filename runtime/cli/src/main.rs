@@ -3,6 +3,7 @@
 mod artifacts;
 mod ask;
 mod assemble;
+mod audits;
 mod authoring;
 mod choose;
 mod company;
@@ -26,6 +27,7 @@ mod web;
 mod commands {
     //! One file per command.
     pub(crate) mod agents;
+    pub(crate) mod audit;
     pub(crate) mod chat;
     pub(crate) mod compile_worker;
     pub(crate) mod completions;
@@ -53,8 +55,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::{
     commands::{
-        agents, chat, compile_worker, completions, config as config_command, confine_worker, doctor, explain, man,
-        models, plugins, prove, run, serve as serve_command, sessions as sessions_command, skills, stats, tenants,
+        agents, audit, chat, compile_worker, completions, config as config_command, confine_worker, doctor, explain,
+        man, models, plugins, prove, run, serve as serve_command, sessions as sessions_command, skills, stats, tenants,
         tool_runner, tools,
     },
     render::Terminal,
@@ -105,6 +107,7 @@ enum Command {
     #[command(subcommand)]
     Sessions(sessions_command::Command),
     Stats(stats::Arguments),
+    Audit(audit::Arguments),
     #[command(subcommand)]
     Tools(tools::Command),
     Explain(explain::Arguments),
@@ -197,6 +200,7 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Chat(arguments) => chat::run(&arguments, &settings, terminal),
         Command::Sessions(command) => sessions_command::run(&command, &settings, terminal),
         Command::Stats(arguments) => stats::run(&arguments, &settings, terminal),
+        Command::Audit(arguments) => audit::run(&arguments, &settings, terminal),
         Command::Tools(command) => tools::run(&command, &settings, terminal),
         Command::Explain(arguments) => explain::run(&arguments, &settings, terminal),
         Command::Prove(arguments) => prove::run(&arguments, &settings, terminal),

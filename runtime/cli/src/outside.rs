@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use palisade_agent::{Agent, Provider, Runtime};
+use palisade_agent::{Agent, Layer, Provider, Runtime};
 use palisade_catalog::Effective;
 use palisade_model::{CliAgent, External, Outside, OutsideGrant, Program, suited};
 
@@ -50,6 +50,14 @@ impl Place<'_> {
             return Ok(None);
         };
         let permitted = self.grant()?.permit_external()?;
+        let origin = &effective.agent.origin;
+        if matches!(origin.layer, Layer::Plugin | Layer::Project) {
+            // It could be any address of this machine or of its network.
+            bail!(
+                "`{name}` ({origin}) works elsewhere, and where messages go is not for a project or a plugin to say; \
+                 if you want that, put a definition of your own beside your other agents"
+            );
+        }
         let external = External::new(permitted, name, input_url, callback_base_url, None)?;
         leave_out_tools(effective, External::NAME)?;
         Ok(Some(Box::new(external)))

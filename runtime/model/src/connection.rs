@@ -17,6 +17,8 @@ pub struct Connection {
     /// Where requests go: `https://api.anthropic.com`, `http://127.0.0.1:11434/v1`. The dialect adds
     /// its own path to it.
     pub base_url: String,
+    /// The proxy that requests go through; none in the environment has an effect.
+    pub proxy: Option<String>,
     /// The key, if the server wants one. Never printed: its `Debug` shows nothing.
     pub key: Option<SecretString>,
     /// Further headers, such as a project or an organisation.
@@ -163,6 +165,7 @@ mod tests {
             model: "m".into(),
             dialect: Dialect::Chat,
             base_url: "http://user:canary@127.0.0.1".into(),
+            proxy: Some("http://user:canary@127.0.0.1".into()),
             key: Some("canary".into()),
             headers: BTreeMap::from([("authorization".into(), "Bearer canary".into())]),
             tool_mode: ToolMode::Native,

@@ -38,6 +38,8 @@ pub struct Directory {
 pub struct ProviderSettings {
     /// Where requests go.
     pub base_url: Option<String>,
+    /// The proxy that they go through.
+    pub proxy: Option<String>,
     /// How it is spoken to.
     pub dialect: Option<Dialect>,
     /// Where its key comes from.

@@ -86,7 +86,7 @@ impl External {
             return Err(ExternalError::Input(wire::shown(input_url)));
         }
         let callback = Address::parse(callback_base_url)?;
-        let client = wire::careful_client(&input).no_proxy().timeout(ACCEPTED_WITHIN).build();
+        let client = wire::careful_client(&input).timeout(ACCEPTED_WITHIN).build();
         let client = client.map_err(|error| ExternalError::Connections(error.to_string()))?;
         Ok(Self { agent: agent.to_owned(), input, callback, session, client })
     }

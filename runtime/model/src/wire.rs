@@ -51,6 +51,12 @@ pub enum ConnectError {
         /// The provider's name.
         provider: String,
     },
+    /// The proxy is none.
+    #[error("providers.{provider}.proxy is not an address such as http://proxy.example.com:8080")]
+    Proxy {
+        /// The provider's name.
+        provider: String,
+    },
     /// A header cannot be sent.
     #[error("the {header} of the provider `{provider}` holds characters that cannot be sent in a header")]
     Header {
@@ -226,18 +232,18 @@ fn headers(connection: &Connection, dialect: &dyn Speak) -> Result<HeaderMap, Co
 
 /// The client of a connection.
 fn client(connection: &Connection, url: &Url) -> Result<Client, ConnectError> {
+    let provider = || connection.provider.clone();
     let mut builder = careful_client(url).connect_timeout(connection.patience.connect);
-    if loopback(url).is_some() {
-        builder = builder.no_proxy();
+    if let Some(proxy) = &connection.proxy {
+        // Its address may hold a password, and so is not shown.
+        builder = builder.proxy(reqwest::Proxy::all(proxy).map_err(|_| ConnectError::Proxy { provider: provider() })?);
     }
     let reason = |error: reqwest::Error| std::error::Error::source(&error).unwrap_or(&error).to_string();
-    builder
-        .build()
-        .map_err(|error| ConnectError::Encryption { provider: connection.provider.clone(), reason: reason(error) })
+    builder.build().map_err(|error| ConnectError::Encryption { provider: provider(), reason: reason(error) })
 }
 
-/// A client that goes nowhere but where it is sent: a redirect would take the key and the conversation
-/// along, and a request that is repeated unseen would be paid for twice.
+/// A client that goes nowhere but where it is sent: a redirect or a proxy that somebody set for other programs would
+/// take the key and the conversation along, and a request that is repeated unseen would be paid for twice.
 pub(crate) fn careful_client(url: &Url) -> ClientBuilder {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // Another thread may have been faster, with the same one.
@@ -246,6 +252,7 @@ pub(crate) fn careful_client(url: &Url) -> ClientBuilder {
     let builder = Client::builder()
         .user_agent(concat!("palisade/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
+        .no_proxy()
         .referer(false)
         .retry(reqwest::retry::never());
     match url.scheme() {

@@ -2,8 +2,8 @@
 //!
 //! Whoever can write into the cache directory could otherwise have any machine code run. So an
 //! entry is `seal ‖ code`, the seal being a keyed hash over the compiler's fingerprint, the
-//! component's digest and the code; the key lives elsewhere. What does not verify is treated as
-//! absent and compiled again, never loaded.
+//! component's digest and the code; the key lives elsewhere. What does not verify is never loaded: it is told to
+//! whoever wants to know, and compiled again.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -18,6 +18,51 @@ use crate::{Artifact, Engine, artifact, component::Digest};
 pub struct ArtifactCache {
     entries: Dir,
     key: [u8; 32],
+    told: Option<Box<Told>>,
+}
+
+type Told = dyn Fn(RefusedEntry) + Send + Sync;
+
+/// An entry that was there and was not used. What it was for is made again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedEntry {
+    /// Its name in the cache directory.
+    pub name: String,
+    /// What is wrong with it.
+    pub wrong: WrongEntry,
+}
+
+/// What is wrong with an entry of the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WrongEntry {
+    /// It is something else than a file.
+    #[error("it is not a file but a link, a folder or a pipe")]
+    NotAFile,
+    /// Nothing that we keep is as large.
+    #[error("it is larger than anything that is kept")]
+    TooLarge,
+    /// There is not even a seal.
+    #[error("it is cut off")]
+    Cut,
+    /// Its seal is not that of what it holds.
+    #[error("its seal is not one of this installation for what it holds")]
+    Seal,
+    /// It cannot be read.
+    #[error("it cannot be read ({0})")]
+    Unreadable(io::ErrorKind),
+}
+
+impl WrongEntry {
+    /// The same in one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::NotAFile => "not_a_file",
+            Self::TooLarge => "too_large",
+            Self::Cut => "cut",
+            Self::Seal => "seal",
+            Self::Unreadable(_) => "unreadable",
+        }
+    }
 }
 
 /// Why the cache is not used. The program works without it, only slower.
@@ -80,12 +125,18 @@ impl ArtifactCache {
     pub fn open(cache: &Path, data: &Path) -> Result<Self, CacheError> {
         let entries = private_dir(cache, "the cache directory")?;
         let data = private_dir(data, "the data directory")?;
-        Ok(Self { entries, key: key(&data)? })
+        Ok(Self { entries, key: key(&data)?, told: None })
+    }
+
+    /// The same; `told` hears of every entry that is there and not used. It is called on whatever thread looks.
+    #[must_use]
+    pub fn telling(self, told: impl Fn(RefusedEntry) + Send + Sync + 'static) -> Self {
+        Self { told: Some(Box::new(told)), ..self }
     }
 
     /// Looks an entry up. Anything but a sound entry is as good as none.
     pub fn find(&self, engine: &Engine, digest: [u8; 32]) -> Option<Artifact> {
-        self.read(Kind::Code, engine, &digest).map(|code| Artifact::trusted(digest, code))
+        self.sound(Kind::Code, engine, &digest).map(|code| Artifact::trusted(digest, code))
     }
 
     /// Adds an entry, whole or not at all.
@@ -95,7 +146,7 @@ impl ArtifactCache {
 
     /// What a component said of itself, if it was kept.
     pub(crate) fn find_said(&self, engine: &Engine, digest: &Digest) -> Option<Vec<u8>> {
-        self.read(Kind::Said, engine, digest)
+        self.sound(Kind::Said, engine, digest)
     }
 
     /// Keeps what a component said of itself.
@@ -103,22 +154,44 @@ impl ArtifactCache {
         self.keep(Kind::Said, engine, digest, said)
     }
 
-    fn read(&self, kind: Kind, engine: &Engine, digest: &Digest) -> Option<Vec<u8>> {
+    /// What an entry holds, if it is there and sound.
+    fn sound(&self, kind: Kind, engine: &Engine, digest: &Digest) -> Option<Vec<u8>> {
+        self.read(kind, engine, digest).unwrap_or_else(|wrong| {
+            if let Some(told) = &self.told {
+                told(RefusedEntry { name: name(kind, engine, digest), wrong });
+            }
+            None
+        })
+    }
+
+    fn read(&self, kind: Kind, engine: &Engine, digest: &Digest) -> Result<Option<Vec<u8>>, WrongEntry> {
+        let unreadable = |error: io::Error| WrongEntry::Unreadable(error.kind());
         let mut options = OpenOptions::new();
         // Opening a pipe waits for its writer unless told not to.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         options.read(true).custom_flags(flags.bits().cast_signed());
-        let mut file = self.entries.open_with(name(kind, engine, digest), &options).ok()?;
-        let meta = file.metadata().ok()?;
-        if !meta.is_file() || meta.len() > kind.most() {
-            return None;
+        let mut file = match self.entries.open_with(name(kind, engine, digest), &options) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                return Err(WrongEntry::NotAFile);
+            }
+            Err(error) => return Err(unreadable(error)),
+        };
+        let meta = file.metadata().map_err(unreadable)?;
+        if !meta.is_file() {
+            return Err(WrongEntry::NotAFile);
         }
-        let mut entry = Vec::with_capacity(usize::try_from(meta.len()).ok()?);
-        std::io::Read::by_ref(&mut file).take(kind.most()).read_to_end(&mut entry).ok()?;
-        let (seal, kept) = entry.split_at_checked(SEAL)?;
+        if meta.len() > kind.most() {
+            return Err(WrongEntry::TooLarge);
+        }
+        let mut entry = Vec::with_capacity(usize::try_from(meta.len()).map_err(|_| WrongEntry::TooLarge)?);
+        std::io::Read::by_ref(&mut file).take(kind.most()).read_to_end(&mut entry).map_err(unreadable)?;
+        let (seal, kept) = entry.split_at_checked(SEAL).ok_or(WrongEntry::Cut)?;
         let expected = self.seal(kind, engine, digest, kept);
         // `blake3::Hash` compares in constant time.
-        (expected == blake3::Hash::from_slice(seal).ok()?).then(|| kept.to_vec())
+        let is_ours = expected == blake3::Hash::from_slice(seal).map_err(|_| WrongEntry::Cut)?;
+        if is_ours { Ok(Some(kept.to_vec())) } else { Err(WrongEntry::Seal) }
     }
 
     fn keep(&self, kind: Kind, engine: &Engine, digest: &Digest, kept: &[u8]) -> Result<(), CacheError> {

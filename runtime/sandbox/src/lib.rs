@@ -46,7 +46,7 @@ mod capabilities {
 }
 
 pub use artifact::{Artifact, ArtifactError, digest, precompile};
-pub use cache::{ArtifactCache, CacheError};
+pub use cache::{ArtifactCache, CacheError, RefusedEntry, WrongEntry};
 pub use capabilities::commands::{CommandTool, Printed, ReadArguments, ShellCommand};
 pub use capabilities::process::ProgramCall;
 pub use capabilities::progress::Progress;

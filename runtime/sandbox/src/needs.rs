@@ -67,7 +67,7 @@ const SETTINGS: &str = "wasi:config/store@";
 const HOLLOW: [&str; 2] = ["wasi:filesystem/", "wasi:http/"];
 
 /// Interfaces that carry authority, by the beginning of their name.
-const POWERS: [(&str, &[Capability]); 7] = [
+const POWERS: [(&str, &[Capability]); 8] = [
     ("wasi:filesystem/", &[Capability::FsRead, Capability::FsWrite]),
     ("palisade:host/files@", &[Capability::FsRead, Capability::FsWrite]),
     ("palisade:host/storage@", &[Capability::Storage]),
@@ -75,6 +75,7 @@ const POWERS: [(&str, &[Capability]); 7] = [
     ("palisade:host/agents@", &[Capability::Agents]),
     ("palisade:toolbox/", &[Capability::Tools]),
     ("wasi:http/", &[Capability::Http]),
+    ("palisade:host/http@", &[Capability::Http]),
 ];
 
 impl Needs {

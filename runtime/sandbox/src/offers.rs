@@ -91,6 +91,8 @@ pub(crate) fn find(component: &Component, docs: &Docs, needs: &Needs) -> (Vec<Of
         // `[constructor]`, `[method]` or `[static]` is before the name of what a resource has.
         let described = if name.starts_with('[') {
             Err("it belongs to a resource")
+        } else if is_start(interface.as_deref(), name) {
+            Err("its compiler called it while it made the component")
         } else if offered.len() >= MOST {
             Err("the component has too many functions")
         } else {
@@ -109,6 +111,11 @@ pub(crate) fn find(component: &Component, docs: &Docs, needs: &Needs) -> (Vec<Of
     let offers =
         named.map(|((entry, description), name)| Offer { description: Description { name, ..description }, entry });
     (offers.collect(), not_offered)
+}
+
+/// Whether it is what componentize-py starts the interpreter with, which older versions leave exported.
+fn is_start(interface: Option<&str>, name: &str) -> bool {
+    interface == Some("exports") && name == "init"
 }
 
 fn exported(component: &Component) -> Vec<(Entry, ComponentFunc)> {

@@ -111,3 +111,27 @@ fn a_key_of_minisign_in_the_configuration_counts() {
     let ended = shop.plugins(&["update", "ferry", "--yes"]).with_code(1);
     assert!(ended.stderr.contains("the package, or the signature, was changed"), "{}", ended.stderr);
 }
+
+/// SUP-07: a signature is over one package, whose name and version are part of it.
+#[test]
+fn a_signature_of_one_plugin_is_none_of_another_and_an_older_one_is_not_taken_unasked() {
+    let shop = Shop::with_ferry("2.0.0");
+    let own = Signer::new(&shop, "own");
+    own.sign(&shop);
+    let signed = fs::read(shop.wares() + "/palisade.sig").unwrap();
+    shop.install(&["--key", &own.public(), "--yes"]).with_code(0);
+    // Another name, and everything else as it was signed.
+    shop.manifest(&json!({ "name": "barge", "version": "2.0.0", "tools": [] }));
+    fs::write(shop.wares() + "/palisade.sig", &signed).unwrap();
+    let ended = shop.install(&["--key", &own.public(), "--yes"]).with_code(1);
+    assert!(ended.stderr.contains("or was changed after it was signed"), "{}", ended.stderr);
+    assert!(!shop.installed("barge").exists());
+    // An earlier version with a sound signature of its own.
+    shop.ferry("1.0.0");
+    own.sign(&shop);
+    let ended = shop.install(&["--key", &own.public(), "--yes"]).with_code(1);
+    assert!(ended.stderr.contains("--older"), "{}", ended.stderr);
+    assert_eq!(shop.listed()["version"], "2.0.0");
+    shop.install(&["--key", &own.public(), "--yes", "--older"]).with_code(0);
+    assert_eq!(shop.listed()["version"], "1.0.0", "the control");
+}

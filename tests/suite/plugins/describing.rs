@@ -74,19 +74,7 @@ fn one_whose_schema_is_none_is_left_out() {
 /// It says something else each time it is asked; what it said first is what it is, in this process and the next.
 #[test]
 fn one_that_changes_its_mind_is_held_to_what_it_said_first() {
-    let fickle = Handmade {
-        around: r#"(import "wasi:random/insecure@0.2.0" (instance $random
-            (export "get-insecure-random-u64" (func (result u64)))))
-          (core func $random-lowered (canon lower (func $random "get-insecure-random-u64")))"#
-            .to_owned(),
-        with: r#"(with "host" (instance (export "random" (func $random-lowered))))"#.to_owned(),
-        imports: r#"(import "host" "random" (func $random (result i64)))"#.to_owned(),
-        ..Handmade::default()
-    };
-    // Eight letters from `a` to `p` in place of the description, which follows the name.
-    let before = "(i64.store (i32.const 4099) (i64.add (i64.const 0x6161616161616161)
-        (i64.and (call $random) (i64.const 0x0f0f0f0f0f0f0f0f))))";
-    let fickle = fickle.saying("bad", "12345678", SCHEMA, before);
+    let fickle = Handmade::fickle("bad");
     let stage = Stage::new();
     let loaded = fickle.load(stage.engine()).unwrap();
     let twice = [(); 2].map(|()| loaded.describe(stage.engine()).unwrap().description);

@@ -41,6 +41,52 @@ fn a_reload_under_load_disturbs_no_call() {
     assert_eq!(done(&call(&before, "mine", json!({}))), "v1");
 }
 
+/// The same with a plugin that turns bad while it is used: its manifest, its component, its folder. Who began goes on, who
+/// begins then hears what is wrong with it, and nobody else notices.
+#[test]
+fn a_plugin_that_turns_bad_under_load_disturbs_no_neighbour() {
+    let stage = Stage::new();
+    let sound = || stage.plugin("p", json!([told("mine", "mine.wasm", &[])]));
+    sound();
+    version(&stage, "v1");
+    let shared = SharedRegistry::new(neighbour(&stage).load());
+    let before = stage.agent(&shared.now(), "tools: [mine, good, read]");
+    assert_eq!(done(&call(&before, "mine", json!({}))), "v1");
+    let away = stage.folder.path().join("away");
+    let trapping = Handmade { call: "unreachable".to_owned(), ..Handmade::default() }.wasm().unwrap();
+    let turns: [(&dyn Fn(), FailureKind); 4] = [
+        (&|| _ = stage.put("p/plugin.json", "{ \"name\": "), FailureKind::UnknownTool),
+        (&|| _ = sound().put("p/mine.wasm", b"\x7fELF is no component"), FailureKind::Crashed),
+        (&|| _ = stage.put("p/mine.wasm", &trapping), FailureKind::Crashed),
+        (&|| fs::rename(stage.path("p"), &away).unwrap(), FailureKind::UnknownTool),
+    ];
+    // All sandboxes may be taken for a moment; what answers is what it was.
+    let answered = |result: &ToolResult, expected: &str| {
+        assert!(result.text() == expected || failed(result).0 == FailureKind::Limit, "{}", result.text());
+    };
+    std::thread::scope(|scope| {
+        for (tool, expected) in [("mine", "v1"), ("good", "ok"), ("good", "ok")] {
+            let before = &before;
+            scope.spawn(move || (0..30).for_each(|_| answered(&call(before, tool, json!({})), expected)));
+        }
+        for (turn, expected) in turns {
+            turn();
+            shared.refresh().unwrap();
+            let late = stage.agent(&shared.now(), "tools: [mine, good, read]");
+            let result = call(&late, "mine", json!({}));
+            assert!([expected, FailureKind::Limit].contains(&failed(&result).0), "{}", result.text());
+            answered(&call(&late, "good", json!({})), "ok");
+        }
+    });
+    neighbours_work(&before);
+    fs::rename(&away, stage.path("p")).unwrap();
+    version(&stage, "v2");
+    shared.refresh().unwrap();
+    let after = stage.agent(&shared.now(), "tools: [mine, good, read]");
+    assert_eq!(done(&call(&after, "mine", json!({}))), "v2");
+    neighbours_work(&after);
+}
+
 /// What the operator takes from a plugin is gone from the next call of a run that has begun.
 #[test]
 fn what_is_taken_from_a_plugin_is_taken_from_agents_at_work() {

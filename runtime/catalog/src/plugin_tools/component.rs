@@ -1,15 +1,20 @@
 //! A tool of a plugin that is a component: what the manifest says of it, and its bytes once they are wanted.
 
-use std::{collections::BTreeSet, fs::File, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    sync::Arc,
+};
 
 use cap_std::fs::Dir;
 use palisade_grants::{Capability, Denial, Grants, HttpGrant, NamesGrant, StorageGrant};
-use palisade_sandbox::{Compiled, Entry, Failure, Import, LinkRefusal, Needs, Offer, Report};
+use palisade_sandbox::{Compiled, Description, Failure, Import, LinkRefusal, Needs, Offer, Report};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     Granted,
-    plugin_tools::told,
+    definition::ManifestTool,
+    plugin_tools::{choose_offer, told},
     registry::{Plugin, PluginTool, Stamp, read_large, stamp},
 };
 
@@ -19,7 +24,8 @@ pub struct PluginComponent {
     plugin: String,
     /// Where it lies in the plugin's folder.
     path: String,
-    function: Option<String>,
+    /// What its manifest says of it.
+    manifest: ManifestTool,
     description: Option<String>,
     schema: Option<String>,
     /// What its manifest says that it needs of the host; nothing said is whatever was granted.
@@ -28,6 +34,8 @@ pub struct PluginComponent {
     granted: Granted,
     /// The SHA-256 that it must have.
     pinned: Option<Pinned>,
+    /// What a model is told of it must have this pin.
+    pinned_words: Option<Pinned>,
     folder: Arc<Dir>,
     stamp: Option<Stamp>,
 }
@@ -35,7 +43,7 @@ pub struct PluginComponent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Pinned {
     To(String),
-    /// The plugin was granted something, but this file was not there then.
+    /// The plugin was installed, but this was not there then.
     ToNothing,
 }
 
@@ -52,20 +60,21 @@ impl PluginComponent {
             manifest.capabilities.iter().filter_map(|capability| capability.parse().ok()).collect();
         declared.extend((!manifest.hosts.is_empty()).then_some(Capability::Http));
         declared.extend((!manifest.secrets.is_empty()).then_some(Capability::Secrets));
-        let pinned = (!plugin.pinned.is_empty()).then(|| match plugin.pinned.get(path) {
-            Some(digest) => Pinned::To(digest.clone()),
-            None => Pinned::ToNothing,
-        });
+        let is_installed = !plugin.pinned.is_empty();
+        let pinned = |pins: &BTreeMap<String, String>, what: &str| {
+            is_installed.then(|| pins.get(what).cloned().map_or(Pinned::ToNothing, Pinned::To))
+        };
         Self {
             plugin: plugin.name.clone(),
             path: path.to_owned(),
-            function: manifest.function.clone(),
+            manifest: manifest.clone(),
             description: Some(told::text(&manifest.description)).filter(|text| !text.is_empty()),
             schema: manifest.schema.as_ref().map(ToString::to_string),
             declared: Some(declared).filter(|declared| !declared.is_empty()),
             asked: Granted::asked_by(manifest),
             granted: plugin.granted.clone(),
-            pinned,
+            pinned: pinned(&plugin.pinned, path),
+            pinned_words: pinned(&plugin.pinned_tools, &manifest.name),
             folder: Arc::clone(plugin.folder()),
             stamp: stamp(plugin.folder(), path),
         }
@@ -78,7 +87,7 @@ impl PluginComponent {
 
     /// Which function of the component it is, if its manifest says so.
     pub(crate) fn function(&self) -> Option<&str> {
-        self.function.as_deref()
+        self.manifest.function.as_deref()
     }
 
     /// What its manifest says that it does.
@@ -190,32 +199,18 @@ impl PluginComponent {
         }
     }
 
-    /// Of what its component offers, the tool that is meant: by the manifest's `function`, or the only one, or the one
-    /// of that name.
+    /// Of what its component offers, the tool that is meant.
     pub(crate) fn choose(&self, tool: &str, offers: Vec<Offer>) -> Result<Offer, Failure> {
-        let names: Vec<String> = offers.iter().map(|offer| offer.entry.to_string()).collect();
-        let is_only = offers.len() == 1;
-        let plain = |name: &str| name.to_ascii_lowercase().replace('_', "-");
-        let is_meant = |offer: &Offer| match (self.function(), &offer.entry) {
-            (Some(function), Entry::Function { interface, name }) => match function.rsplit_once('#') {
-                None => function == name,
-                Some((wanted, function)) => {
-                    let is_it = |interface: &String| {
-                        interface == wanted || interface.split('@').next().is_some_and(|bare| bare == wanted)
-                    };
-                    function == name && interface.as_ref().is_some_and(is_it)
-                }
-            },
-            (Some(_), Entry::Tool) => false,
-            (None, _) => is_only || plain(&offer.description.name) == plain(tool),
-        };
-        let mut meant: Vec<Offer> = offers.into_iter().filter(is_meant).collect();
-        match (meant.pop(), meant.is_empty()) {
-            (Some(offer), true) => Ok(offer),
-            _ => {
-                let reason = format!("say with `function` in the manifest which one it is: {}", names.join(", "));
-                Err(Failure::BadComponent { reason })
-            }
+        choose_offer(self.function(), tool, offers)
+    }
+
+    /// Whether it says of itself what it said when its plugin was installed. Its bytes are the same then; a component
+    /// can answer by time or chance all the same.
+    pub(crate) fn says_what_it_said(&self, own: &Description) -> bool {
+        match &self.pinned_words {
+            None => true,
+            Some(Pinned::To(pinned)) => *pinned == told::pin_told(&self.manifest, Some(own)),
+            Some(Pinned::ToNothing) => false,
         }
     }
 
@@ -269,7 +264,7 @@ impl PluginComponent {
 
     /// Stands for the component and what it was granted.
     pub(crate) fn identity(&self) -> String {
-        format!("{} {} {:?} {:?} {}", self.plugin, self.path, self.function, self.stamp, self.granted)
+        format!("{} {} {:?} {:?} {}", self.plugin, self.path, self.function(), self.stamp, self.granted)
     }
 }
 

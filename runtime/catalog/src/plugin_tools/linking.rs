@@ -15,7 +15,7 @@ use palisade_sandbox::{
 use tokio::sync::oneshot;
 
 use crate::{
-    EffectiveTool,
+    EffectiveTool, Missing,
     plugin_tools::{PluginComponent, told},
     tool::result,
 };
@@ -40,16 +40,19 @@ pub(crate) struct Linkable {
     gate: Gate,
     component: Arc<PluginComponent>,
     compiled: OnceLock<Result<Compiled, Failure>>,
+    said: OnceLock<Result<Said, Missing>>,
 }
 
 impl Linkable {
     pub(crate) fn new(tool: &EffectiveTool, component: &Arc<PluginComponent>, gate: Gate) -> Self {
         let (name, grants) = (tool.candidate.name().to_owned(), tool.grants.clone());
-        Self { name, grants, gate, component: Arc::clone(component), compiled: OnceLock::new() }
+        let component = Arc::clone(component);
+        Self { name, grants, gate, component, compiled: OnceLock::new(), said: OnceLock::new() }
     }
 }
 
 /// What a model is told of a tool.
+#[derive(Clone)]
 pub(crate) struct Said {
     description: String,
     schema: serde_json::Value,
@@ -73,14 +76,28 @@ impl Linking {
     }
 
     /// What a tool says of itself. The manifest goes first; only what it does not say is asked of the component.
-    pub(crate) fn said(&self, tool: &str) -> Result<Said, Failure> {
-        let component = &self.find(tool)?.component;
+    pub(crate) fn said(&self, tool: &str) -> Result<Said, Missing> {
+        let one = self.find(tool)?;
+        if let Some(said) = one.said.get() {
+            return said.clone();
+        }
+        match self.ask(tool, &one.component) {
+            // That all sandboxes are busy says nothing of the component.
+            Err(Missing::Refused(LinkRefusal::Unusable(busy @ Failure::Busy { .. }))) => Err(busy.into()),
+            said => one.said.get_or_init(|| said).clone(),
+        }
+    }
+
+    fn ask(&self, tool: &str, component: &PluginComponent) -> Result<Said, Missing> {
         if let (Some(description), Some(schema)) = (component.description(), component.schema()) {
             let (description, schema) = (description.to_owned(), told::schema(schema)?);
             return Ok(Said { description, schema, read_only: false, idempotent: false });
         }
         let offers = self.compiler()?.offers(&self.engine, &component.read()?)?;
         let described = component.choose(tool, offers)?.description;
+        if !component.says_what_it_said(&described) {
+            return Err(Missing::Changed { plugin: component.plugin().to_owned() });
+        }
         Ok(Said {
             description: component.description().map_or_else(|| told::text(&described.description), str::to_owned),
             schema: told::schema(component.schema().unwrap_or(&described.input_schema))?,
@@ -126,6 +143,8 @@ impl Linking {
     fn add(&self, one: &Linkable, linked: &mut MutexGuard<'_, Linked>) -> Result<(), LinkRefusal> {
         let compiled = self.compiled(one).map_err(LinkRefusal::Unusable)?;
         one.component.check(&compiled, &one.grants)?;
+        // Nobody has it that no model is told of: neither other tools nor a shell.
+        self.said(&one.name).map_err(LinkRefusal::from)?;
         for called in compiled.needs().toolbox.iter().map(|name| plain(name)) {
             if self.components.contains_key(&called) {
                 self.link_in(&called, linked).map_err(|refusal| unusable(format!("it calls `{called}`: {refusal}")))?;

@@ -4,16 +4,36 @@
 //! none keeps its tool out: a model's server refuses all tools for the sake of one.
 
 use palisade_agent::Schema;
-use palisade_sandbox::Failure;
-use serde_json::Value;
+use palisade_sandbox::{Description, Failure};
+use serde_json::{Value, json};
 
-use crate::definition::visible_lines;
+use crate::{
+    definition::{ManifestTool, visible_lines},
+    registry::tool_pin,
+};
 
 /// The longest description that a model is told, in characters.
 const DESCRIPTION: usize = 4096;
 
 /// The longest schema that a model is told, in bytes.
 const SCHEMA: usize = 64 << 10;
+
+/// What a tool is pinned to: what its manifest says of it and, where that says nothing, its component.
+pub fn pin_told(manifest: &ManifestTool, own: Option<&Description>) -> String {
+    let (description, schema) = words(manifest, own);
+    tool_pin(&manifest.name, &description, &schema)
+}
+
+/// The description and the schema of a tool, as they were written.
+pub fn words(manifest: &ManifestTool, own: Option<&Description>) -> (String, Value) {
+    let description = match (manifest.description.trim().is_empty(), own) {
+        (true, Some(own)) => own.description.clone(),
+        _ => manifest.description.clone(),
+    };
+    let own = || own.and_then(|own| serde_json::from_str(&own.input_schema).ok());
+    let schema = manifest.schema.clone().or_else(own).unwrap_or_else(|| json!({ "type": "object" }));
+    (description, schema)
+}
 
 /// A description that a model can be told.
 pub(crate) fn text(description: &str) -> String {

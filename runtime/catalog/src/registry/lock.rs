@@ -154,6 +154,7 @@ impl LockedPlugins {
                 plugin.disabled = !current.enabled;
                 plugin.granted = current.granted.clone();
                 plugin.pinned = current.files.clone();
+                plugin.pinned_tools = current.tools.clone();
             }
             Err(what) => {
                 plugin.held_back = Some(format!(

@@ -51,6 +51,9 @@ pub struct Plugin {
     /// The SHA-256 of its files as they were when that was granted, by their paths, in hexadecimal. Where there are any, a
     /// component is run only if it still has the bytes that it had then.
     pub pinned: BTreeMap<String, String>,
+    /// What its tools said of themselves then, as [`tool_pin`](crate::tool_pin) of each by its name. Where there are
+    /// pinned files, a component that says something else now is not used.
+    pub pinned_tools: BTreeMap<String, String>,
     /// What it was read through, so that its components come from the folder that was checked.
     folder: Arc<Dir>,
 }
@@ -235,9 +238,21 @@ fn manifests(at: &Path, notices: &mut Vec<Notice>) -> Vec<(Plugin, Result<Manife
         let (version, description, broken) = (None, None, None);
         let folder = Arc::new(folder);
         let (tools, granted, held_back, pinned) = (Vec::new(), Granted::default(), None, BTreeMap::new());
-        let disabled = false;
-        let plugin =
-            Plugin { name, version, description, path, tools, disabled, broken, granted, held_back, pinned, folder };
+        let (disabled, pinned_tools) = (false, BTreeMap::new());
+        let plugin = Plugin {
+            name,
+            version,
+            description,
+            path,
+            tools,
+            disabled,
+            broken,
+            granted,
+            held_back,
+            pinned,
+            pinned_tools,
+            folder,
+        };
         found.push((plugin, manifest));
     }
     found.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));

@@ -78,13 +78,11 @@ impl Workshop<'_> {
 
     fn make(&self, project: &Project) -> anyhow::Result<Vec<Made>> {
         // Before a compiler is fetched for nothing.
-        for part in project.parts()?.into_iter().filter(|_| project.language != Language::Rust) {
-            if let Some(need) = part.needs.iter().find(|need| need.parse::<Capability>().is_ok()) {
-                bail!(
-                    "`{}` cannot have `{need}`: tools in {} have no powers, those in Rust can",
-                    part.tool,
-                    project.language
-                );
+        if let Some(powers) = project.language.powers() {
+            for part in project.parts()? {
+                if let Some(need) = part.needs.iter().find(|need| !powers.contains(need)) {
+                    bail!("{}", out_of_reach(&part.tool, *need, project.language, powers));
+                }
             }
         }
         let build = match project.language {
@@ -118,6 +116,12 @@ impl Workshop<'_> {
         self.terminal.note(&Line::new().add(Style::Dim, &note));
         Ok(made)
     }
+}
+
+fn out_of_reach(tool: &str, need: Capability, language: Language, powers: &[Capability]) -> String {
+    let powers: Vec<&str> = powers.iter().map(|power| power.name()).collect();
+    let powers = if powers.is_empty() { "no powers".to_owned() } else { powers.join(", ") };
+    format!("`{tool}` cannot have `{need}`: tools in {language} can have {powers}; those in Rust can have it")
 }
 
 /// What the components of a project depend on: its files but for tests and documents, and this program.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use palisade_grants::Capability;
+
 /// A language that a plugin can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Language {
@@ -34,6 +36,18 @@ impl Language {
     /// The language of a word in `plugin.json`.
     pub(crate) fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| language.word() == word)
+    }
+
+    /// What its tools can have of the host; none said means all there is. The others are as far as their compilers
+    /// go: what these import of WASI is stubbed, and the interfaces of the host that do without WASI are here.
+    pub(crate) fn powers(self) -> Option<&'static [Capability]> {
+        match self {
+            Self::Rust => None,
+            Self::Python | Self::Javascript => {
+                Some(&[Capability::FsRead, Capability::Storage, Capability::Http, Capability::Secrets])
+            }
+            Self::C => Some(&[]),
+        }
     }
 
     /// Words that cannot be the name of a function or a file in it.

@@ -1,9 +1,13 @@
 //! A plugin's sources: a folder whose `plugin.json` says how they are built.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, bail};
 use palisade_catalog::definition::{Manifest, parse_manifest};
+use palisade_grants::Capability;
 use serde_json::Value;
 
 use super::{Language, files};
@@ -26,7 +30,7 @@ pub(super) struct Part {
     /// What its source is called, such as `hello`.
     pub(super) stem: String,
     /// The powers that the manifest says it needs.
-    pub(super) needs: Vec<String>,
+    pub(super) needs: BTreeSet<Capability>,
 }
 
 impl Project {
@@ -53,7 +57,11 @@ impl Project {
         let parts = self.manifest.tools.iter().filter_map(|tool| {
             let component = tool.component.clone()?;
             let stem = Path::new(&component).file_stem()?.to_string_lossy().into_owned();
-            Some(Part { tool: tool.name.clone(), component, stem, needs: tool.capabilities.clone() })
+            let mut needs: BTreeSet<Capability> =
+                tool.capabilities.iter().filter_map(|word| word.parse().ok()).collect();
+            needs.extend((!tool.hosts.is_empty()).then_some(Capability::Http));
+            needs.extend((!tool.secrets.is_empty()).then_some(Capability::Secrets));
+            Some(Part { tool: tool.name.clone(), component, stem, needs })
         });
         let parts: Vec<Part> = parts.collect();
         if parts.is_empty() {

@@ -114,6 +114,12 @@ pub(super) fn contract() -> &'static str {
     EMBEDDED.iter().find(|(name, _)| *name == "wit/tool.wit").map_or("", |(_, text)| text)
 }
 
+/// One of the interfaces that the host offers.
+pub(super) fn interface(name: &str) -> Option<&'static str> {
+    let file = format!("wit/deps/host/{name}.wit");
+    EMBEDDED.iter().find(|(name, _)| *name == file).map(|(_, text)| *text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

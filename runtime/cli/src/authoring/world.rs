@@ -1,8 +1,9 @@
 //! The contract of a tool as files for compilers, and a core module made a component by it.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use anyhow::Context as _;
+use palisade_grants::Capability;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
@@ -54,10 +55,42 @@ fn exports() -> &'static str {
     &contract[..end]
 }
 
-/// Writes the contract for a compiler that wants it as a folder; its world is `tool-world`.
-pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
-    files::write(&folder.join("tool.wit"), exports().as_bytes())
-        .with_context(|| format!("{} cannot be written", folder.display()))
+/// The host's interface for a power, in languages whose compilers leave WASI out.
+fn interface(power: Capability) -> Option<&'static str> {
+    match power {
+        Capability::FsRead => Some("files"),
+        Capability::Storage => Some("storage"),
+        Capability::Http => Some("http"),
+        _ => None,
+    }
+}
+
+/// The interfaces of the host for these powers, by name.
+pub(super) fn interfaces(powers: &BTreeSet<Capability>) -> Vec<&'static str> {
+    powers.iter().filter_map(|power| interface(*power)).collect()
+}
+
+/// An interface of the host, as a compiler's input names it.
+pub(super) fn import(interface: &str) -> String {
+    format!("palisade:host/{interface}@0.1.0")
+}
+
+/// The world that a tool with these powers is built for.
+pub(super) const WORLD: &str = "built-world";
+
+/// Writes the contract for a compiler that wants it as a folder, with what the host offers for these powers and nothing
+/// else: a compiler imports all that is in the world, and a component is refused that imports more than it declares.
+pub(super) fn write(folder: &Path, powers: &BTreeSet<Capability>) -> anyhow::Result<()> {
+    let unwritable = || format!("{} cannot be written", folder.display());
+    let interfaces = interfaces(powers);
+    let imports: String = interfaces.iter().map(|name| format!("    import {};\n", import(name))).collect();
+    let text = format!("{}\nworld {WORLD} {{\n    include tool-world;\n{imports}}}\n", exports());
+    files::write(&folder.join("tool.wit"), text.as_bytes()).with_context(unwritable)?;
+    for name in interfaces {
+        let text = template::interface(name).with_context(|| format!("there is no interface `{name}`"))?;
+        files::write(&folder.join(format!("deps/host/{name}.wit")), text.as_bytes()).with_context(unwritable)?;
+    }
+    Ok(())
 }
 
 /// Makes a core module that exports the functions of the contract a component.

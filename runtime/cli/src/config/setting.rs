@@ -89,6 +89,11 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "the model of agents that name none: a name from `[models]`, `provider:model` or `provider/model`",
     ),
     of_owner("providers.*.base_url", Kind::Address, "where requests go; the dialect adds its own path"),
+    of_owner(
+        "providers.*.proxy",
+        Kind::Address,
+        "the proxy that requests go through; variables such as HTTPS_PROXY have no effect",
+    ),
     of_owner("providers.*.dialect", Kind::One(DIALECTS), "how it is spoken to"),
     of_owner("providers.*.key_env", Kind::Variable, "the variable that holds the key"),
     of_owner("providers.*.key_command", Kind::Command, "a program that prints the key; no shell is involved"),

@@ -317,6 +317,7 @@ fn set_provider(settings: &mut ProviderSettings, name: &Name, value: &Value) {
     let patience = &mut settings.patience;
     match (name.part(2), name.part(3), value) {
         ("base_url", _, Value::Text(url)) => settings.base_url = Some(url.clone()),
+        ("proxy", _, Value::Text(url)) => settings.proxy = Some(url.clone()),
         ("dialect", _, Value::Text(word)) => {
             settings.dialect = match word.as_str() {
                 "anthropic" => Some(Dialect::Anthropic),

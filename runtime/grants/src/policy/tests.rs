@@ -176,6 +176,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
 }
 
 proptest! {
+    /// CFG-14
     #[test]
     fn any_text_is_a_rule_or_says_why_not(text in ".{0,40}", inside in "[a-z*?/.~:{}\\[\\]!, -]{0,20}") {
         let _ = Rule::parse(&text);

@@ -18,6 +18,8 @@ pub struct Route {
     pub dialect: Dialect,
     /// Where requests go.
     pub base_url: String,
+    /// The proxy that requests go through.
+    pub proxy: Option<String>,
     /// Where the key comes from, if one is wanted.
     pub key: Option<KeySource>,
     /// Further headers.
@@ -93,6 +95,7 @@ impl Route {
             model: model.to_owned(),
             dialect: said.dialect.or(known.map(|known| known.dialect)).unwrap_or(Dialect::Chat),
             base_url,
+            proxy: said.proxy,
             key: said.key.or_else(|| known?.key()),
             headers: said.headers,
             tool_mode: own.tool_mode,
@@ -110,6 +113,7 @@ impl Route {
             model: self.model,
             dialect: self.dialect,
             base_url: self.base_url,
+            proxy: self.proxy,
             key,
             headers: self.headers.0,
             tool_mode: self.tool_mode,

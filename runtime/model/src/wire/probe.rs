@@ -54,6 +54,7 @@ mod tests {
             model: "m".to_owned(),
             dialect: Dialect::Anthropic,
             base_url,
+            proxy: None,
             key: Some(SecretString::from("sk-secret")),
             headers: [("x-team".to_owned(), "blue".to_owned())].into(),
             tool_mode: ToolMode::Native,

@@ -16,6 +16,7 @@ fn connection(base_url: &str) -> Connection {
         model: "test-model".into(),
         dialect: Dialect::Anthropic,
         base_url: base_url.into(),
+        proxy: None,
         key: None,
         headers: std::collections::BTreeMap::new(),
         tool_mode: ToolMode::Native,
@@ -42,7 +43,8 @@ fn read<'a>(dialect: &dyn Speak, pieces: impl IntoIterator<Item = &'a [u8]>) -> 
     let pieces = stream::iter(pieces.into_iter().map(|piece| Ok::<_, Infallible>(Bytes::copy_from_slice(piece))));
     let mut events = std::pin::pin!(events(pieces));
     while let Some(event) = events.next().now_or_never().unwrap() {
-        let event = event.unwrap();
+        // What is no text ends the stream.
+        let Ok(event) = event else { return Ok(None) };
         if reader.event(&event.event, &event.data, &|_: Part<'_>| {})? == Progress::Complete {
             return reader.finish().map(Some);
         }
@@ -91,6 +93,24 @@ proptest! {
             let events = events_of(stream);
             let mixed: String = order.iter().map(|at| *at.get(&events)).collect();
             harmless(read(&*dialect, [mixed.as_bytes()]))?;
+        }
+    }
+
+    /// CFG-14: anything anywhere, also in the input of a call, which is JSON in JSON.
+    #[test]
+    fn what_stands_in_a_stream_and_does_not_belong_there_does_no_harm(
+        at in any::<prop::sample::Index>(),
+        over in 0_usize..40,
+        bytes in prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..40),
+            "[\\[\\]{}\":,a-z0-9\\\\ \n]{0,40}".prop_map(String::into_bytes),
+        ],
+    ) {
+        for (dialect, stream) in recorded() {
+            let at = at.index(stream.len());
+            let rest = (at + over).min(stream.len());
+            harmless(read(&*dialect, [&stream[..at], &bytes, &stream[rest..]]))?;
+            harmless(read(&*dialect, [bytes.as_slice()]))?;
         }
     }
 

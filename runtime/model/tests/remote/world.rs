@@ -35,6 +35,7 @@ pub(crate) fn connection(dialect: Dialect, url: &str, patience: Patience) -> Con
         model: "test-model".into(),
         dialect,
         base_url: format!("{url}/v1/"),
+        proxy: None,
         key: Some(KEY.into()),
         headers: BTreeMap::new(),
         tool_mode: ToolMode::Native,

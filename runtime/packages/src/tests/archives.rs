@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use flate2::{Compression, write::GzEncoder};
+use flate2::{Compress, Compression, FlushCompress, write::GzEncoder};
 use tar::{EntryType, Header};
 
 use crate::{Limits, Package, PackageError, archive::unpack_within, pack, unpack};
@@ -228,6 +228,29 @@ fn bombs_are_refused_before_they_are_unpacked() {
     assert!(unpack_within(&two, "it", limits).unwrap_err().to_string().contains("more than 1000 bytes"));
     let one = Maker::new().file("a", &[1; 700]).packed();
     assert!(unpack_within(&one, "it", limits).unwrap_err().to_string().contains("a file, a, of more than 600 bytes"));
+}
+
+/// CFG-02: what is compressed well is not unpacked to be counted.
+#[test]
+fn a_million_entries_are_refused_at_the_limit() {
+    let mut compress = Compress::new(Compression::fast(), false);
+    let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec();
+    let mut add = |bytes: &[u8], flush| {
+        let mut out = Vec::with_capacity(bytes.len() + 1024);
+        compress.compress_vec(bytes, &mut out, flush).unwrap();
+        out
+    };
+    packed.extend(add(&Maker::new().0, FlushCompress::Full));
+    // After a full flush nothing refers back, so that one piece can stand there again and again.
+    let names = (0..1000).map(|number| format!("d{number}/"));
+    let piece = names
+        .fold(Maker(Vec::new()), |maker, name| maker.entry(name.as_bytes(), EntryType::Directory, 0o755, b"", b""));
+    let piece = add(&piece.0, FlushCompress::Full);
+    for _ in 0..1000 {
+        packed.extend(&piece);
+    }
+    assert!(packed.len() < 64 << 20, "{}", packed.len());
+    assert!(refusal(&packed).contains("more than 4000 entries"), "{}", refusal(&packed));
 }
 
 /// SUP-02

@@ -1,4 +1,4 @@
-//! `wasi:http`: requests to the hosts that are granted, and to no other.
+//! `wasi:http`, and `palisade:host/http` over it: requests to the hosts that are granted, and to no other.
 //!
 //! The interface is in a guest's linker only if its grants hold a host. There is one way to send, and it is
 //! written here: the grant is asked about method, scheme, host and port as they will be sent; the host's addresses
@@ -7,6 +7,8 @@
 
 mod body;
 mod exchange;
+mod one_step;
+mod patient;
 mod scrub;
 mod secrets;
 mod spent;
@@ -67,7 +69,8 @@ const OF_THE_CONNECTION: [HeaderName; 3] = [header::TE, header::TRAILER, header:
 const SHORTEST: Duration = Duration::from_millis(1);
 
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
-    p2::add_only_http_to_linker_async(linker)
+    p2::add_only_http_to_linker_async(linker)?;
+    one_step::link(linker)
 }
 
 impl WasiHttpView for Host {

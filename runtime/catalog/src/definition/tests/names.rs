@@ -6,7 +6,7 @@ fn named(name: &str, source: &Source<'_>) -> Result<Parsed, Rejected> {
     parse_markdown(format!("---\nname: {name}\ndescription: b\n---\n").as_bytes(), source)
 }
 
-/// B1, B2, CF-7
+/// B1, B2, CF-7, CFG-07
 #[test]
 fn names_are_plain_ascii_words() {
     let longest = "a".repeat(100);

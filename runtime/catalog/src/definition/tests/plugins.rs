@@ -214,7 +214,7 @@ fn tools_that_are_repeated_or_take_the_hosts_names_are_left_out() {
     );
 }
 
-/// D3
+/// D3, CFG-05, CFG-06
 #[test]
 fn an_entry_whose_restriction_cannot_be_read_is_left_out() {
     for tool in [
@@ -238,6 +238,101 @@ fn an_entry_whose_restriction_cannot_be_read_is_left_out() {
     assert_eq!((more.agents.len(), more.warnings.len()), (1, 3));
 }
 
+/// CFG-04
+#[test]
+fn what_a_manifest_says_twice_is_refused_wherever_it_says_it() {
+    for (text, key) in [
+        (r#"{ "name": "p", "tools": [], "tools": [{ "name": "a" }] }"#, "tools"),
+        (r#"{ "name": "p", "tools": [{ "name": "a", "name": "b" }] }"#, "name"),
+        (r#"{ "name": "p", "tools": [{ "name": "a", "hosts": ["a.test"], "hosts": ["evil.test"] }] }"#, "hosts"),
+        (
+            r#"{ "name": "p", "tools": [{ "name": "a", "required_agent": "x", "required_agent": "y" }] }"#,
+            "required_agent",
+        ),
+        (r#"{ "name": "p", "tools": [{ "name": "a", "schema": { "type": "object", "type": "string" } }] }"#, "type"),
+        (r#"{ "name": "p", "n\u0061me": "q" }"#, "name"),
+    ] {
+        let error = parse_manifest(text.as_bytes(), "plugin.json").unwrap_err().to_string();
+        assert!(error.contains(&format!("the key `{key}` is there twice")), "{text}: {error}");
+    }
+}
+
+/// CFG-07
+#[test]
+fn only_names_that_everybody_reads_alike_are_names_of_plugins_and_tools() {
+    let long = "a".repeat(101);
+    for name in [
+        ".",
+        "..",
+        "a b",
+        "a/b",
+        "a.b",
+        "a:b",
+        "-a",
+        "_a",
+        "\u{435}xplore",
+        "a\u{200b}b",
+        "a\u{202e}b",
+        "\u{ff41}",
+        "a\u{301}",
+        "a\nb",
+        "a\0b",
+        &long,
+    ] {
+        let quoted = serde_json::to_string(name).unwrap();
+        assert!(parse_manifest(format!("{{ \"name\": {quoted} }}").as_bytes(), "plugin.json").is_err(), "{name:?}");
+        let parsed = with_tools_or_none(&format!("{{ \"name\": {quoted} }}, {{ \"name\": \"fine\" }}"));
+        assert!(parsed.is_none_or(|names| names == ["fine"]), "{name:?}");
+    }
+    assert_eq!(with_tools_or_none(r#"{ "name": "Fine-2_x" }"#).unwrap(), ["Fine-2_x"], "the control");
+}
+
+fn with_tools_or_none(tools: &str) -> Option<Vec<String>> {
+    let text = format!("{{ \"name\": \"p\", \"tools\": [{tools}] }}");
+    let manifest = parse_manifest(text.as_bytes(), "plugin.json").ok()?;
+    Some(manifest.tools.into_iter().map(|tool| tool.name).collect())
+}
+
+/// CFG-13: what looks like a variable is a text like any other, or no path at all.
+#[test]
+fn nothing_in_a_manifest_is_filled_in_from_the_environment() {
+    // A variable that is set whenever this runs.
+    let named = |text: &str| text.replace("VARIABLE", "CARGO_MANIFEST_DIR");
+    let forms = named("${VARIABLE} $VARIABLE %VARIABLE% {{env:VARIABLE}} {{VARIABLE}} $(id) `id` ${VARIABLE:-x} ~");
+    let text = json!({
+        "name": "p", "version": forms, "description": forms,
+        "tools": [
+            { "name": "a", "description": forms, "component": "a.wasm", "schema": { "type": "object", "title": forms } },
+            { "name": "b", "command": "${SHELL}", "args": [forms, "~"] },
+        ],
+        "agents": [{ "name": "x", "description": forms, "system_prompt_file": "x.md" }],
+    });
+    let manifest = manifest(&text.to_string());
+    let printed = format!("{manifest:?}");
+    assert!(!printed.contains(env!("CARGO_MANIFEST_DIR")), "{printed}");
+    assert_eq!(manifest.description.as_ref(), Some(&forms));
+    assert_eq!((&manifest.tools[0].description, &manifest.agents[0].description), (&forms, &Some(forms.clone())));
+    assert_eq!(manifest.tools[0].schema, Some(json!({ "type": "object", "title": forms })));
+    assert_eq!(
+        (manifest.tools[1].command.as_deref(), &manifest.tools[1].args[..]),
+        (Some("${SHELL}"), &[forms, "~".to_owned()][..])
+    );
+    // Where a path is meant, it is none, and takes its entry with it.
+    for path in ["${VARIABLE}/a.wasm", "$VARIABLE", "~/a.wasm"].map(named) {
+        let tools = with_tools(&json!({ "name": "a", "component": path }).to_string());
+        assert_eq!((tools.tools.len(), tools.warnings.is_empty()), (0, false), "{path}");
+        let agents = with_agents(&json!({ "name": "a", "system_prompt_file": path }).to_string());
+        assert_eq!((agents.agents.len(), agents.warnings.is_empty()), (0, false), "{path}");
+    }
+    // Where only hosts and names of secrets can stand, it cannot stand.
+    for wrong in [r#""hosts": ["${HOST}"]"#, r#""hosts": ["$HOST.example.com"]"#, r#""secrets": ["${API_KEY}"]"#] {
+        let manifest = with_tools(&format!(r#"{{ "name": "a", "component": "a.wasm", {wrong} }}"#));
+        let asked = manifest.tools.iter().map(|tool| tool.hosts.len() + tool.secrets.len()).sum::<usize>();
+        assert_eq!((asked, manifest.warnings.is_empty()), (0, false), "{wrong}");
+    }
+}
+
+/// CFG-07
 #[test]
 fn a_plugin_without_a_name_is_refused() {
     for text in

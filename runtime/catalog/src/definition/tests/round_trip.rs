@@ -276,6 +276,7 @@ fn agent() -> impl Strategy<Value = Agent> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
+    /// CFG-14
     #[test]
     fn yaml_is_read_back_as_it_was_written(agent in agent()) {
         let text = to_yaml(&agent);
@@ -284,6 +285,7 @@ proptest! {
         prop_assert_eq!(to_yaml(&parsed.agent), text);
     }
 
+    /// CFG-14
     #[test]
     fn markdown_is_read_back_as_it_was_written(agent in agent()) {
         let text = to_markdown(&agent);

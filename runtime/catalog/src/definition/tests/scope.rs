@@ -55,6 +55,46 @@ fn tools_may_be_switches() {
     );
 }
 
+/// CFG-06: a value of another type never lifts what the key restricts. Two values are none (CF-3): nothing after the key
+/// counts as the key not being there, with a warning, and `*` is a pattern, no wider than saying nothing.
+#[test]
+fn a_restriction_of_another_type_is_an_error_or_nothing() {
+    let lists = [
+        "tools",
+        "allowedTools",
+        "allowed_tools",
+        "allowed-tools",
+        "toolAllowlist",
+        "capabilityAllowlist",
+        "skillAllowlist",
+        "agentAllowlist",
+        "disallowedTools",
+        "toolDenylist",
+        "agentDenylist",
+    ];
+    for list in lists {
+        for wrong in ["7", "1.5", "true", "[[read]]", "[[[]]]", "[{}]", "[7]", "[true]", "[~]", "{ a: [b] }"] {
+            let notices = notices(&format!("{list}: {wrong}"));
+            assert!(notices[0].contains(": error: "), "{list}: {wrong}: {notices:?}");
+        }
+    }
+    for wrong in ["7", "true", "'*'", "[read]", "{ allow: 7 }", "{ allow: [[read]] }", "{ deny: true }", "{ ask: [7] }"]
+    {
+        let notices = notices(&format!("permissions: {wrong}"));
+        assert!(notices[0].contains(": error: "), "permissions: {wrong}: {notices:?}");
+    }
+    for empty in ["tools: []", "allowed_tools: []"] {
+        assert_eq!(tools(empty), Some(Vec::new()), "{empty} is none");
+    }
+    // A word is a name, also one that means no elsewhere.
+    for word in ["no", "none", "false_tool"] {
+        assert_eq!(tools(&format!("allowed_tools: {word}")), Some(rules(&[word])));
+    }
+    assert_eq!(tools("allowed_tools: '*'"), Some(rules(&["*"])));
+}
+
+/// CFG-05
+/// CFG-06
 #[test]
 fn no_mistake_in_a_list_of_tools_means_all_tools() {
     for wrong in [

@@ -114,6 +114,7 @@ fn numbers_and_flags_where_text_is_meant_are_taken_as_written() {
     assert_eq!((flags.name.as_str(), flags.description.as_str()), ("true", "yes"));
 }
 
+/// CFG-04
 #[test]
 fn what_programs_read_differently_is_refused() {
     let check = |text: &str, expected: &str| starts_with(&error(yaml(text)), expected);

@@ -19,8 +19,8 @@ pub struct PluginTool {
     pub refused: Option<String>,
 }
 
-/// Names that belong to the host whether or not it uses them yet.
-const RESERVED: &str = "system_";
+/// Names that belong to the host whether or not it uses them yet, as [`alike`] writes them.
+const RESERVED: &str = "system-";
 
 /// Tools that start or ask agents. They are part of the host, not of its list of tools.
 const DELEGATION: [&str; 5] = ["task", "agents_message", "agents_list", "agent_ask", "skill"];
@@ -52,22 +52,22 @@ pub(super) fn bind(plugin: &str, tools: Vec<ManifestTool>) -> Vec<PluginTool> {
 /// Refuses tools that would take the place of others. A name that two plugins use is refused to both:
 /// whichever won, calls meant for one would reach the other.
 pub(super) fn refuse(plugins: &mut [Plugin], core: &[&str]) {
-    let core: BTreeSet<String> = core.iter().chain(&DELEGATION).map(|name| canonical_tool(name)).collect();
+    let core: BTreeMap<String, &str> = core.iter().chain(&DELEGATION).map(|name| (alike(name), *name)).collect();
     let mut owners: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for plugin in plugins.iter() {
         for tool in &plugin.tools {
-            owners.entry(canonical_tool(&tool.manifest.name)).or_default().insert(plugin.name.clone());
+            owners.entry(alike(&tool.manifest.name)).or_default().insert(plugin.name.clone());
         }
     }
     for plugin in plugins {
         let mut own = BTreeSet::new();
         for tool in &mut plugin.tools {
-            let name = canonical_tool(&tool.manifest.name);
+            let name = alike(&tool.manifest.name);
             let other = owners.get(&name).and_then(|owners| owners.iter().find(|owner| **owner != plugin.name));
             let reason = if name.starts_with(RESERVED) {
-                Some(format!("names that begin with `{RESERVED}` are the host's"))
-            } else if core.contains(&name) {
-                Some(format!("`{name}` is a tool of this program"))
+                Some("names that begin with `system_` are the host's".to_owned())
+            } else if let Some(core) = core.get(&name) {
+                Some(format!("`{core}` is a tool of this program"))
             } else if let Some(other) = other {
                 Some(format!("the plugin `{other}` has a tool of that name, too; one of them must go or be disabled"))
             } else if own.contains(&name) {
@@ -79,4 +79,10 @@ pub(super) fn refuse(plugins: &mut [Plugin], core: &[&str]) {
             tool.refused = tool.refused.take().or(reason);
         }
     }
+}
+
+/// What names are compared by. Imports cannot tell `_` from `-`, so that a tool `web-fetch` would be called by a
+/// component that means `web_fetch`.
+fn alike(name: &str) -> String {
+    canonical_tool(name).replace('_', "-")
 }

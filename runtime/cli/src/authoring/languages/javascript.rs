@@ -8,7 +8,7 @@ use crate::authoring::{
     build::{Made, Workshop},
     files,
     program::Program,
-    project::Project,
+    project::{Part, Project},
     toolchain::{NODE, Package, Registry},
     world,
 };
@@ -29,15 +29,20 @@ pub(in crate::authoring) fn build(project: &Project, workshop: &Workshop<'_>) ->
             .with_context(|| format!("{source}, which {} is made of", part.component))?;
         let entry = kept.join("javascript").join(format!("{}.js", part.stem));
         let wit = kept.join("javascript").join(&part.stem);
-        world::write(&wit)?;
-        let text =
-            format!("import \"./sources.js\";\nimport made from \"../../{source}\";\nexport const tool = made;\n");
+        files::clear(&wit)?;
+        world::write(&wit, &part.needs)?;
+        let lent = kept.join("javascript").join(format!("{}.host.js", part.stem));
+        files::write(&lent, lent_to(&part)?.as_bytes())?;
+        let text = format!(
+            "import \"./sources.js\";\nimport \"./{}.host.js\";\nimport made from \"../../{source}\";\nexport const tool = made;\n",
+            part.stem
+        );
         files::write(&entry, text.as_bytes())?;
         let output = entry.with_extension("wasm");
         Program::new("node", NODE)
             .in_folder(&project.root)
             .arguments([compiler.join("node_modules/componentize-qjs/cli.mjs")])
-            .arguments(["--sync", "--stub-wasi", "--world", "tool-world", "--wit"])
+            .arguments(["--sync", "--stub-wasi", "--world", world::WORLD, "--wit"])
             .arguments([&wit])
             .arguments([OsStr::new("--module-root"), project.root.as_os_str(), OsStr::new("--js"), entry.as_os_str()])
             .arguments([OsStr::new("--output"), output.as_os_str()])
@@ -45,6 +50,19 @@ pub(in crate::authoring) fn build(project: &Project, workshop: &Workshop<'_>) ->
         made.push(Made { component: files::read(&output)?, part });
     }
     Ok(made)
+}
+
+/// What the host lends a tool, as a module: one can only import what its world has.
+fn lent_to(part: &Part) -> anyhow::Result<String> {
+    let names = world::interfaces(&part.needs);
+    let imports = names.iter().map(|name| format!("import * as {name} from \"{}\";\n", world::import(name)));
+    let powers: Vec<&str> = part.needs.iter().map(|power| power.name()).collect();
+    Ok(format!(
+        "{}globalThis.palisadeHost = {{ {} }};\nglobalThis.palisadePowers = {};\n",
+        imports.collect::<String>(),
+        names.join(", "),
+        serde_json::to_string(&powers)?
+    ))
 }
 
 /// The sources as a module, for the lines of a stack: where the tool runs there is no file to read them from.

@@ -30,8 +30,14 @@ pub(in crate::authoring) fn build(project: &Project, workshop: &Workshop<'_>) ->
             .with_context(|| format!("{source}, which {} is made of", part.component))?;
         let entry = kept.join("python").join(&part.stem);
         let wit = entry.join("wit");
-        world::write(&wit)?;
-        let text = format!("import tools.{}\nfrom palisade import Tool\n", part.stem);
+        files::clear(&wit)?;
+        world::write(&wit, &part.needs)?;
+        let powers: Vec<&str> = part.needs.iter().map(|power| power.name()).collect();
+        let text = format!(
+            "import palisade\n\npalisade.powers = {}\n\nimport tools.{}\nfrom palisade import Tool\n",
+            serde_json::to_string(&powers)?,
+            part.stem
+        );
         files::write(&entry.join("palisade_entry.py"), text.as_bytes())?;
         let output = entry.join("tool.wasm");
         let mut program = Program::new(compiler.join("bin/componentize-py"), PYTHON)
@@ -41,7 +47,7 @@ pub(in crate::authoring) fn build(project: &Project, workshop: &Workshop<'_>) ->
             .with("RUST_BACKTRACE", "0")
             .arguments(["--quiet", "--wit-path"])
             .arguments([&wit])
-            .arguments(["--world", "tool-world", "componentize", "--stub-wasi", "--python-path"])
+            .arguments(["--world", world::WORLD, "componentize", "--stub-wasi", "--python-path"])
             .arguments([&project.root])
             .arguments([OsStr::new("--python-path"), entry.as_os_str()]);
         if let Some(packages) = &packages {

@@ -188,7 +188,7 @@ impl Choices {
         let words: Vec<&String> = self.grant.iter().filter(|word| *word != "none").collect();
         let granted = Granted::parse(&words)?;
         let asked = &summary.asked;
-        if let Some(word) = words.iter().find(|word| !Granted::parse([word]).is_ok_and(|it| it.is_within(asked))) {
+        if let Some(word) = words.iter().find(|word| !summary.asks(word)) {
             bail!("`{}` does not ask for `{word}`; it asks for {asked}", summary.name);
         }
         if !self.grant.is_empty() {
@@ -205,7 +205,7 @@ impl Choices {
         }
         // What it no longer asks for, it no longer has.
         let kept = before.granted.words().into_iter();
-        Ok(Granted::parse(kept.filter(|word| Granted::parse([word]).is_ok_and(|word| word.is_within(asked))))?)
+        Ok(Granted::parse(kept.filter(|word| summary.asks(word)))?)
     }
 }
 

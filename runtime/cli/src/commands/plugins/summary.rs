@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, bail};
-use palisade_catalog::{BuiltIn, Granted, Places, PluginTool, Registry, tool_pin};
+use palisade_catalog::{BuiltIn, Granted, Places, PluginTool, Registry, choose_offer, pin_told, told_words};
 use palisade_grants::Capability;
 use palisade_packages::{Package, signature::Verdict};
-use palisade_sandbox::{Compiled, Description, Entry, Import};
+use palisade_sandbox::{Compiled, Import};
 use serde_json::{Value, json};
 
 use super::fetch::Fetched;
@@ -28,6 +28,8 @@ pub(super) struct Summary {
     pub(super) agents: Vec<AgentSummary>,
     pub(super) skills: Vec<String>,
     pub(super) asked: Granted,
+    /// Some tool wants the network and does not say which hosts, so that whoever installs it does.
+    pub(super) asks_any_host: bool,
     /// What is wrong with it or odd about it.
     pub(super) warnings: Vec<String>,
 }
@@ -90,6 +92,7 @@ impl Summary {
                 .map(|it| it.name.clone())
                 .collect(),
             asked: Granted::default(),
+            asks_any_host: false,
             warnings: registry.problems().iter().map(ToString::to_string).collect(),
         };
         if !package.left_out().is_empty() {
@@ -117,27 +120,26 @@ impl Summary {
         asked: &mut BTreeSet<String>,
     ) -> anyhow::Result<ToolSummary> {
         let manifest = &tool.manifest;
-        let (mut description, mut schema) = (manifest.description.clone(), manifest.schema.clone());
+        let mut own = None;
         let mut needed: BTreeSet<Capability> =
             manifest.capabilities.iter().filter_map(|word| word.parse().ok()).collect();
         let kind = match (&manifest.component, &manifest.command) {
             (Some(file), _) => {
+                let wasm = package.file(file).with_context(|| {
+                    format!("the tool `{}` is to be {file}, and the package has no such file", manifest.name)
+                })?;
                 if !compiled.contains_key(file) {
-                    let wasm = package.file(file).with_context(|| {
-                        format!("the tool `{}` is to be {file}, and the package has no such file", manifest.name)
-                    })?;
                     let ready = assembly.compiler().prepare(&assembly.engine, wasm);
                     compiled.insert(file.clone(), ready.with_context(|| format!("{file} cannot be used"))?);
                 }
                 let compiled = &compiled[file];
                 let imports = &compiled.needs().imports;
-                match described(compiled, assembly, manifest.function.as_deref()) {
-                    Ok(own) => {
-                        needed.extend(&own.capabilities);
-                        if description.trim().is_empty() {
-                            description = own.description;
-                        }
-                        schema = schema.or_else(|| serde_json::from_str(&own.input_schema).ok());
+                // Asked as it will be asked when it is used, and what it says now is what is kept.
+                let offers = assembly.compiler().offers(&assembly.engine, wasm);
+                match offers.and_then(|offers| choose_offer(manifest.function.as_deref(), &manifest.name, offers)) {
+                    Ok(offer) => {
+                        needed.extend(&offer.description.capabilities);
+                        own = Some(offer.description);
                     }
                     // It cannot say what it needs, so that it is asked for all that it imports.
                     Err(why) => {
@@ -158,17 +160,28 @@ impl Summary {
             (None, None) => Kind::Neither,
         };
         if needed.contains(&Capability::Http) && manifest.hosts.is_empty() {
-            self.warnings
-                .push(format!("`{}` wants the network and names no `hosts`, so that it can have none", manifest.name));
+            self.asks_any_host = true;
+            self.warnings.push(format!(
+                "`{}` wants the network and does not say which hosts; --grant net.http:HOST for each that it may ask",
+                manifest.name
+            ));
         }
         asked.extend(manifest.hosts.iter().map(|host| format!("net.http:{host}")));
         asked.extend(manifest.secrets.iter().map(|name| format!("secret:{name}")));
         let plain =
             needed.iter().filter(|it| !matches!(it, Capability::Http | Capability::Secrets | Capability::Progress));
         asked.extend(plain.map(|capability| capability.name().to_owned()));
-        let pin = tool_pin(&manifest.name, &description, &schema.unwrap_or_else(|| json!({ "type": "object" })));
-        let refused = tool.refused.clone();
+        let (pin, refused) = (pin_told(manifest, own.as_ref()), tool.refused.clone());
+        let (description, _) = told_words(manifest, own.as_ref());
         Ok(ToolSummary { name: manifest.name.clone(), description, kind, pin, refused })
+    }
+
+    /// Whether a word is among what it asks for.
+    pub(super) fn asks(&self, word: &str) -> bool {
+        Granted::parse([word]).is_ok_and(|granted| {
+            let is_host = granted.holds(Capability::Http);
+            granted.is_within(&self.asked) || (is_host && self.asks_any_host)
+        })
     }
 
     /// The pins of its tools.
@@ -250,28 +263,6 @@ fn agents(plugin: &str, registry: &Registry) -> Vec<AgentSummary> {
             }
         })
         .collect()
-}
-
-/// What a component says of one of its tools, asked in a sandbox that lends it nothing.
-fn described(compiled: &Compiled, assembly: &Assembly, function: Option<&str>) -> Result<Description, String> {
-    let offers = compiled.offers(&assembly.engine).map_err(|failure| failure.to_string())?;
-    let wanted = |entry: &Entry| match function {
-        // A version may be left out.
-        Some(function) => [entry.to_string(), without_version(&entry.to_string())].iter().any(|it| it == function),
-        None => *entry == Entry::Tool,
-    };
-    let found = offers.iter().find(|offer| wanted(&offer.entry)).map(|offer| offer.description.clone());
-    found.ok_or_else(|| {
-        let there: Vec<String> = offers.iter().map(|offer| offer.entry.to_string()).collect();
-        format!("its component has no such function; `function` may be {}", there.join(", "))
-    })
-}
-
-/// `a:b/c@1.0.0#d` as `a:b/c#d`.
-fn without_version(entry: &str) -> String {
-    let (interface, name) = entry.rsplit_once('#').unwrap_or(("", entry));
-    let interface = interface.split('@').next().unwrap_or_default();
-    if interface.is_empty() { name.to_owned() } else { format!("{interface}#{name}") }
 }
 
 /// The beginning of a text that somebody else wrote; how much is missing is said.

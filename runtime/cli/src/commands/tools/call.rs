@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use palisade_catalog::{BuiltIn, Effective, EffectiveTool, Missing, available, effective};
+use palisade_catalog::{BuiltIn, Effective, EffectiveTool, available, effective};
 use palisade_grants::Decision;
 use palisade_sandbox::{Blame, Bounds, Call, Captured, Compiled, Cost, Failure, LinkRefusal, Offer, Report, Scope};
 use serde_json::{Value, json};
@@ -142,10 +142,7 @@ fn link(
             let mut equipped = assembly.equip(&with_tools(effective, wanted), workspace, &[])?;
             Ok(match equipped.left_out.pop() {
                 None => Ok((tool.name.to_owned(), equipped.scope)),
-                Some(left_out) => match left_out.reason {
-                    Missing::Refused(refusal) => Err(refusal),
-                    Missing::Unavailable(reason) => Err(LinkRefusal::Unusable(Failure::BadComponent { reason })),
-                },
+                Some(left_out) => Err(left_out.reason.into()),
             })
         }
         Source::File { .. } => {

@@ -15,6 +15,7 @@ fn connection() -> Connection {
         model: "claude".into(),
         dialect: Dialect::Anthropic,
         base_url: "https://api.anthropic.com".into(),
+        proxy: None,
         key: None,
         headers: BTreeMap::new(),
         tool_mode: ToolMode::Native,

@@ -20,6 +20,7 @@ pub(in crate::dialect) fn connection() -> Connection {
         model: "small".into(),
         dialect: Dialect::Chat,
         base_url: "http://127.0.0.1:1/v1".into(),
+        proxy: None,
         key: None,
         headers: BTreeMap::new(),
         tool_mode: ToolMode::Native,

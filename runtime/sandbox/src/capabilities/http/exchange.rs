@@ -14,6 +14,7 @@ use wasmtime_wasi_http::{Error, WasiBody, io::TokioIo};
 use super::{
     Denials,
     body::{Outgoing, Received},
+    patient::Patient,
     scrub::Scrubber,
     secrets::{self, Wanted},
     spent::Spent,
@@ -105,7 +106,8 @@ impl Way {
     async fn open(&self) -> Result<Box<dyn Connection>, Error> {
         let mut failed = Error::DestinationIpProhibited;
         for address in self.addresses().await? {
-            match self.network.connector.connect(address).await {
+            let connection = self.network.connector.connect(address).await;
+            match connection.map(|connection| Box::new(Patient::new(connection))) {
                 Ok(connection) if self.permitted.is_secure() => return self.encrypt(connection).await,
                 Ok(connection) => return Ok(connection),
                 Err(error) => failed = Error::Connect(error),
