@@ -131,6 +131,18 @@ pub enum StoreError {
     /// Somebody else has taken over the run; nothing that this holder writes counts any more.
     #[error("run `{0}` was taken over by another process; this one must not go on with it")]
     Fenced(String),
+    /// There is no such tenant, or there is none any more.
+    #[error("there is no tenant `{0}`")]
+    NoTenant(String),
+    /// A tenant has the id, or had it: what is kept elsewhere under the id of one is never another's.
+    #[error("there is or was a tenant with the id `{0}`; take another id")]
+    TenantTaken(String),
+    /// The tenant has no such key.
+    #[error("there is no key `{0}`")]
+    NoKey(String),
+    /// Another key has the id, or the same secret.
+    #[error("there is a key `{0}`, or one with the same secret; make another one")]
+    KeyTaken(String),
     /// Something that was to be stored is not fit for it.
     #[error("{0}")]
     Invalid(String),

@@ -5,7 +5,7 @@ use palisade_agent::StoreError;
 
 use crate::{
     Postgres, Sqlite,
-    sql::{Fault, Link, Place, Work},
+    sql::{Fault, Link, Place, Survey, obeys_walls},
 };
 
 /// A database that was looked through.
@@ -24,9 +24,9 @@ pub struct Examined {
 /// Opens what an address means, as [`crate::open`] does, and looks through it. Nothing, if it is no database.
 pub async fn examine(address: &str) -> Result<Option<Examined>, StoreError> {
     match address.split_once(':') {
-        Some(("sqlite", path)) => Sqlite::open(path).await?.place.read(&LookThroughFile).await.map(Some),
+        Some(("sqlite", path)) => Sqlite::open(path).await?.place.survey(&LookThroughFile).await.map(Some),
         Some(("postgres" | "postgresql", _)) => {
-            Postgres::connect(address).await?.place.read(&AskServer).await.map(Some)
+            Postgres::connect(address).await?.place.survey(&AskServer).await.map(Some)
         }
         _ => Ok(None),
     }
@@ -35,7 +35,7 @@ pub async fn examine(address: &str) -> Result<Option<Examined>, StoreError> {
 struct LookThroughFile;
 
 #[async_trait]
-impl Work for LookThroughFile {
+impl Survey for LookThroughFile {
     type Made = Examined;
 
     async fn run(&self, link: &mut Link<'_>) -> Result<Examined, Fault> {
@@ -56,7 +56,7 @@ impl Work for LookThroughFile {
 struct AskServer;
 
 #[async_trait]
-impl Work for AskServer {
+impl Survey for AskServer {
     type Made = Examined;
 
     async fn run(&self, link: &mut Link<'_>) -> Result<Examined, Fault> {
@@ -64,7 +64,10 @@ impl Work for AskServer {
             engine: format!("Postgres {}", text(link, "SELECT current_setting('server_version')").await?),
             version: number(link, VERSION).await?,
             bytes: size(number(link, "SELECT pg_database_size(current_database())").await?),
-            settings: "fsync, full page writes, synchronous commit",
+            settings: match obeys_walls(link).await? {
+                true => "fsync, full page writes, synchronous commit, row-level security",
+                false => "fsync, full page writes, synchronous commit; row-level security is skipped for this role",
+            },
         })
     }
 }

@@ -1,6 +1,7 @@
 //! What lasts as long as the process: for where there is no place for a database, and what the databases are
 //! compared with.
 
+mod serving;
 mod spaces;
 mod state;
 

@@ -2,6 +2,9 @@
 //!
 //! A connection that breaks while a transaction is committed leaves it open whether it was. The server knows: it
 //! is asked by the number of the transaction, and only one that was not committed is made again.
+//!
+//! Every transaction first says for which tenant it works, or that it looks over all of them for the operator;
+//! the server shows it no other rows (`sql/walls.rs`).
 
 use std::{str::FromStr, time::Duration};
 
@@ -14,7 +17,10 @@ use sqlx::{
 
 use crate::{
     Clock, Sql,
-    sql::{Dialect, Fault, KNOWN, Link, Place, Work, is_disconnection, migrate, passing, version},
+    sql::{
+        Dialect, Fault, KNOWN, Link, OPERATOR, Place, Survey, TENANT, Work, is_disconnection, migrate, obeys_walls,
+        passing, version,
+    },
 };
 
 /// How long somebody waits for a connection, and for the server to come back.
@@ -76,9 +82,26 @@ impl Postgres {
         Ok(Self { place: Pool { pool, clock } })
     }
 
+    /// Whether the server itself keeps tenants apart. It does, unless the role of the address is a superuser or was
+    /// given `BYPASSRLS`; then nothing but the statements of this program does.
+    pub async fn obeys_row_security(&self) -> Result<bool, StoreError> {
+        self.place.survey(&AskRole).await
+    }
+
     /// Closes all connections.
     pub async fn close(self) {
         self.place.pool.close().await;
+    }
+}
+
+struct AskRole;
+
+#[async_trait]
+impl Survey for AskRole {
+    type Made = bool;
+
+    async fn run(&self, link: &mut Link<'_>) -> Result<bool, Fault> {
+        obeys_walls(link).await
     }
 }
 
@@ -96,7 +119,7 @@ impl Pool {
         let mut transaction = connection.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
         let instants = work.instants();
         passing(instants.begin);
-        let (now, number) = now(&mut transaction).await?;
+        let (now, number) = enter(&mut transaction, work.tenant()).await?;
         let made = work.run(&mut Link::postgres(&mut transaction, self.clock.adjust(now))).await?;
         passing(instants.before_commit);
         match transaction.commit().await {
@@ -122,6 +145,31 @@ impl Pool {
         };
         let unknown = "the connection broke off, and whether the last step was stored could not be found out";
         tokio::time::timeout(PATIENCE, asked).await.map_err(|_| StoreError::Unavailable(unknown.to_owned()))
+    }
+
+    /// Looks something up with a setting that says which rows are shown, until the transaction ends.
+    async fn look<S: Survey>(&self, setting: &str, value: &str, survey: &S) -> Result<S::Made, StoreError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let looked = async {
+                let mut connection = self.pool.acquire().await?;
+                // Dropped, it is taken back when the connection is given back; nobody has to wait for that.
+                let mut transaction = connection.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY").await?;
+                let sql = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT), \
+                           set_config($1, $2, true)";
+                let row = Link::postgres(&mut transaction, 0).row(sql, &[setting.into(), value.into()]).await?;
+                let now = row.map_or(Ok(0), |row| row.number(0))?;
+                survey.run(&mut Link::postgres(&mut transaction, self.clock.adjust(now))).await
+            };
+            match looked.await {
+                Ok(made) => return Ok(made),
+                Err(fault) if tries < TRIES && fault.is_disconnection() => {
+                    tokio::time::sleep(Duration::from_millis(5 << tries)).await;
+                }
+                Err(fault) => return Err(fault.into()),
+            }
+        }
     }
 
     async fn fate(&self, number: &str) -> Result<Option<String>, Fault> {
@@ -158,29 +206,31 @@ impl Place for Pool {
     }
 
     async fn read<W: Work>(&self, work: &W) -> Result<W::Made, StoreError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let looked = async {
-                let mut connection = self.pool.acquire().await?;
-                work.run(&mut Link::postgres(&mut connection, 0)).await
-            };
-            match looked.await {
-                Ok(made) => return Ok(made),
-                Err(fault) if tries < TRIES && fault.is_disconnection() => {
-                    tokio::time::sleep(Duration::from_millis(5 << tries)).await;
-                }
-                Err(fault) => return Err(fault.into()),
-            }
-        }
+        self.look(TENANT, work.tenant(), &OfOne(work)).await
+    }
+
+    async fn survey<S: Survey>(&self, survey: &S) -> Result<S::Made, StoreError> {
+        self.look(OPERATOR, "on", survey).await
     }
 }
 
-/// What time it is at the server, and the number of the transaction.
-async fn now(connection: &mut PgConnection) -> Result<(i64, String), Fault> {
-    let sql =
-        "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT), CAST(pg_current_xact_id() AS TEXT)";
-    let row = Link::postgres(connection, 0).row(sql, &[]).await?;
+/// What is looked up for one tenant, where only that one's rows are shown.
+struct OfOne<'w, W>(&'w W);
+
+#[async_trait]
+impl<W: Work> Survey for OfOne<'_, W> {
+    type Made = W::Made;
+
+    async fn run(&self, link: &mut Link<'_>) -> Result<W::Made, Fault> {
+        self.0.run(link).await
+    }
+}
+
+/// Has a transaction work for a tenant; what time it is at the server, and the number of the transaction.
+async fn enter(connection: &mut PgConnection, tenant: &str) -> Result<(i64, String), Fault> {
+    let sql = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT), \
+               CAST(pg_current_xact_id() AS TEXT), set_config($1, $2, true)";
+    let row = Link::postgres(connection, 0).row(sql, &[TENANT.into(), tenant.into()]).await?;
     row.map_or_else(|| Err(sqlx::Error::RowNotFound.into()), |row| Ok((row.number(0)?, row.text(1)?)))
 }
 
@@ -231,7 +281,7 @@ async fn bring_up_to_date(pool: &PgPool) -> Result<(), StoreError> {
         // Somebody may have been faster.
         let found = version(&mut link, Dialect::Postgres).await?;
         if found < KNOWN {
-            migrate(&mut link, found).await?;
+            migrate(&mut link, found, Dialect::Postgres).await?;
         }
         transaction.commit().await.map_err(Fault::from)?;
     }

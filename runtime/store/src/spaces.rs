@@ -70,6 +70,9 @@ pub(crate) fn check_space(space: &Space) -> Result<(), StoreError> {
             return Err(StoreError::Invalid(format!("{what} has at most {LONGEST_NAME} bytes, none of them zero")));
         }
     }
+    if space.tenant.is_empty() {
+        return Err(StoreError::Invalid("the name of a tenant is not empty".to_owned()));
+    }
     Ok(())
 }
 

@@ -3,17 +3,23 @@
 
 mod begin;
 mod create;
+mod events;
 mod fault;
 mod hold;
+mod idempotency;
+mod keys;
 mod link;
 mod listing;
 mod look;
 mod message;
+mod open_runs;
 mod record;
 mod schema;
 mod session;
 mod space;
 mod store;
+mod tenants;
+mod walls;
 
 use async_trait::async_trait;
 use palisade_agent::StoreError;
@@ -21,6 +27,7 @@ use palisade_agent::StoreError;
 pub(crate) use fault::{Fault, is_disconnection};
 pub(crate) use link::{Link, Row, Value, values};
 pub(crate) use schema::{Dialect, KNOWN, check_shape, migrate, save_shape, version};
+pub(crate) use walls::{OPERATOR, TENANT, obeys_walls};
 
 /// A store in a database.
 #[derive(Debug)]
@@ -37,18 +44,35 @@ pub(crate) trait Place: Send + Sync {
 
     /// Looks something up.
     async fn read<W: Work>(&self, work: &W) -> Result<W::Made, StoreError>;
+
+    /// Looks over all tenants, on behalf of the operator. Nothing is changed that way.
+    async fn survey<S: Survey>(&self, survey: &S) -> Result<S::Made, StoreError>;
 }
 
-/// Something that is done in a database.
+/// Something that is done in a database for one tenant.
 #[async_trait]
 pub(crate) trait Work: Sync {
     /// What comes of it.
     type Made: Send;
 
+    /// For whom it is done. A database that can is told, and then keeps what belongs to others out of sight, also
+    /// from a statement that forgot to ask whose something is.
+    fn tenant(&self) -> &str;
+
     /// The instants that are passed when it is done in a transaction.
     fn instants(&self) -> Instants {
         Instants { begin: None, before_commit: None, after_commit: None }
     }
+
+    /// Does it.
+    async fn run(&self, link: &mut Link<'_>) -> Result<Self::Made, Fault>;
+}
+
+/// Something that is looked up over all tenants. It is no [`Work`], so that none becomes one by accident.
+#[async_trait]
+pub(crate) trait Survey: Sync {
+    /// What comes of it.
+    type Made: Send;
 
     /// Does it.
     async fn run(&self, link: &mut Link<'_>) -> Result<Self::Made, Fault>;

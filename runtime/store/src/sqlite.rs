@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     Clock, Sql,
-    sql::{Dialect, Fault, KNOWN, Link, Place, Work, check_shape, migrate, passing, save_shape, version},
+    sql::{Dialect, Fault, KNOWN, Link, Place, Survey, Work, check_shape, migrate, passing, save_shape, version},
 };
 
 /// How long somebody waits for others to have written.
@@ -154,6 +154,11 @@ impl Place for Connections {
         let mut reader = self.readers.acquire().await.map_err(Fault::from)?;
         Ok(work.run(&mut Link::sqlite(&mut reader, self.clock.now())).await?)
     }
+
+    async fn survey<S: Survey>(&self, survey: &S) -> Result<S::Made, StoreError> {
+        let mut reader = self.readers.acquire().await.map_err(Fault::from)?;
+        Ok(survey.run(&mut Link::sqlite(&mut reader, self.clock.now())).await?)
+    }
 }
 
 /// Makes a database under another name and gives it its own when it is whole, so that there never is half a one.
@@ -193,7 +198,7 @@ async fn bring_up_to_date(connection: &mut SqliteConnection) -> Result<(), Store
         if found == KNOWN {
             return Ok(check_shape(&mut link).await?);
         }
-        migrate(&mut link, found).await?;
+        migrate(&mut link, found, Dialect::Sqlite).await?;
         save_shape(&mut link).await?;
         transaction.commit().await.map_err(Fault::from)?;
     }

@@ -21,6 +21,9 @@ impl Spaces for Memory {
     async fn keep(&self, space: &Space, key: &str, value: &[u8], most: u64) -> Result<Kept, StoreError> {
         check_space(space)?;
         check_value(key, value)?;
+        // Until the value is kept nobody deletes the tenant.
+        let mut state = self.state();
+        state.not_deleted(&space.tenant)?;
         let mut spaces = self.spaces();
         let values = spaces.entry(space.clone()).or_default();
         let others = values.iter().filter(|(other, _)| *other != key);

@@ -1,33 +1,49 @@
 //! All that is remembered, and every change that can be made to it. A change that is refused changes nothing.
 
 mod runs;
+mod serving;
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use jiff::Timestamp;
 use palisade_agent::{
-    AuditRecord, CallRecord, Change, Listing, NewSession, Numbered, Queued, RunRecord, Session, SessionKey, StoreError,
-    UsageQuery, UsageRow,
+    AuditRecord, CallRecord, Change, LOCAL_TENANT, Listing, NewSession, Numbered, Queued, RunRecord, Session,
+    SessionKey, StoreError, UsageQuery, UsageRow,
 };
 
 use crate::{
     clock::moment,
+    idempotency,
     rules::{self, Hold},
-    usage,
+    tenants, usage,
     whole::check_whole,
 };
 
 /// All that is remembered.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct State {
     /// What time it is.
     pub(super) now: i64,
     tenants: BTreeMap<String, Tenant>,
 }
 
+impl Default for State {
+    fn default() -> Self {
+        let local = tenants::Tenant {
+            id: LOCAL_TENANT.to_owned(),
+            name: LOCAL_TENANT.to_owned(),
+            settings: serde_json::Value::Object(serde_json::Map::new()),
+            created_at: Timestamp::now(),
+            suspended_at: None,
+        };
+        let local = Tenant { account: Some(local), ..Tenant::default() };
+        Self { now: 0, tenants: BTreeMap::from([(LOCAL_TENANT.to_owned(), local)]) }
+    }
+}
+
 /// All that belongs to one tenant.
 #[derive(Debug, Default)]
-struct Tenant {
+pub(super) struct Tenant {
     /// The last moment that was given out; no two are alike.
     moment: i64,
     sessions: BTreeMap<String, Held>,
@@ -35,6 +51,13 @@ struct Tenant {
     /// By the moment at which a message came.
     queue: BTreeMap<i64, Waiting>,
     audits: Vec<AuditRecord>,
+    /// What is known of it, if somebody made it.
+    account: Option<tenants::Tenant>,
+    is_deleted: bool,
+    /// By their ids, with the hashes of their secrets.
+    keys: BTreeMap<String, (tenants::KeyRecord, [u8; 32])>,
+    /// By their keys.
+    requests: BTreeMap<String, idempotency::Record>,
 }
 
 /// A session with what was said, and who holds it.
@@ -46,11 +69,12 @@ pub(super) struct Held {
     hold: Option<Hold>,
 }
 
-/// A run with its calls.
+/// A run with its calls and its events.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) record: RunRecord,
     pub(super) calls: Vec<CallRecord>,
+    pub(super) events: Vec<String>,
     token: u64,
 }
 
@@ -86,12 +110,13 @@ impl State {
         let mut session = rules::new_session(new, id, moment(self.now)?)?;
         session.entries = entries.len() as u64;
         session.last_snippet = rules::snippet(entries.iter().map(|numbered| &numbered.entry));
-        let tenant = self.tenants.entry(session.tenant.clone()).or_default();
+        let now = self.now;
+        let tenant = self.not_deleted(&session.tenant)?;
         if tenant.sessions.contains_key(&session.id) {
             return Err(StoreError::IdTaken(session.id));
         }
         tenant.refuse_taken_name(&session.agent, session.name.as_deref(), &session.id)?;
-        session.created_at = tenant.next_moment(self.now)?;
+        session.created_at = tenant.next_moment(now)?;
         session.updated_at = session.created_at;
         let held = Held { session: session.clone(), entries: entries.to_vec(), token: 0, hold: None };
         tenant.sessions.insert(session.id.clone(), held);
@@ -161,6 +186,7 @@ impl State {
         let at = tenant.next_moment(now)?;
         for kept in tenant.runs.values_mut().filter(|kept| kept.record.session.id == key.id) {
             kept.calls.clear();
+            kept.events.clear();
         }
         let held = tenant.sessions.get_mut(&key.id).ok_or_else(|| rules::no_session(key))?;
         held.entries.clear();
@@ -203,8 +229,9 @@ impl State {
 
     pub(super) fn audit(&mut self, record: &AuditRecord) -> Result<(), StoreError> {
         rules::audit(record)?;
-        let tenant = self.tenants.entry(record.tenant.clone()).or_default();
-        let at = tenant.next_moment(self.now)?;
+        let now = self.now;
+        let tenant = self.not_deleted(&record.tenant)?;
+        let at = tenant.next_moment(now)?;
         tenant.audits.push(AuditRecord { at: Some(at), ..record.clone() });
         Ok(())
     }

@@ -61,6 +61,10 @@ impl Begin {
 impl Work for Begin {
     type Made = Lease;
 
+    fn tenant(&self) -> &str {
+        &self.run.session.tenant
+    }
+
     fn instants(&self) -> Instants {
         instants!("begin")
     }
@@ -109,6 +113,10 @@ pub(super) struct Claim<'a> {
 impl Work for Claim<'_> {
     type Made = Lease;
 
+    fn tenant(&self) -> &str {
+        self.tenant
+    }
+
     fn instants(&self) -> Instants {
         instants!("claim")
     }
@@ -142,6 +150,10 @@ pub(super) struct End<'a> {
 #[async_trait]
 impl Work for End<'_> {
     type Made = ();
+
+    fn tenant(&self) -> &str {
+        &self.lease.session.tenant
+    }
 
     fn instants(&self) -> Instants {
         instants!("end")

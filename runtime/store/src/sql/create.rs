@@ -28,6 +28,10 @@ impl<'a> Create<'a> {
 impl Work for Create<'_> {
     type Made = Session;
 
+    fn tenant(&self) -> &str {
+        &self.session.tenant
+    }
+
     fn instants(&self) -> Instants {
         instants!("create")
     }

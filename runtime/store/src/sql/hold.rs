@@ -5,7 +5,10 @@ use async_trait::async_trait;
 use palisade_agent::{Lease, SessionKey, StoreError};
 
 use super::{Fault, Instants, Link, Work, instants, values};
-use crate::rules::{self, Hold};
+use crate::{
+    rules::{self, Hold},
+    tenants::no_tenant,
+};
 
 /// What is known of a session that is locked.
 pub(super) struct Held {
@@ -85,18 +88,33 @@ pub(super) async fn leave_behind(link: &mut Link<'_>, key: &SessionKey, held: &H
     release(link, key).await
 }
 
-/// A moment of a tenant: after all that were given out before, and not before the clock's.
+/// A moment of a tenant: after all that were given out before, and not before the clock's. One that was deleted gets
+/// none, so that nothing is written for it any more by those who have not heard of it.
 pub(super) async fn next_moment(link: &mut Link<'_>, tenant: &str) -> Result<i64, Fault> {
     let now = link.now;
     let row = link
         .row(
             "INSERT INTO tenants (tenant, moment) VALUES ($1, $2) ON CONFLICT (tenant) DO UPDATE SET moment =
              CASE WHEN tenants.moment >= excluded.moment THEN tenants.moment + 1 ELSE excluded.moment END
-             RETURNING moment",
+             WHERE tenants.deleted_at IS NULL RETURNING moment",
             values![tenant, now],
         )
         .await?;
-    row.map_or(Ok(now), |row| row.number(0))
+    row.ok_or_else(|| no_tenant(tenant))?.number(0)
+}
+
+/// Refuses a tenant that was deleted. Until the transaction ends nobody deletes it.
+pub(super) async fn not_deleted(link: &mut Link<'_>, tenant: &str) -> Result<(), Fault> {
+    macro_rules! deleted {
+        () => {
+            "SELECT deleted_at FROM tenants WHERE tenant = $1"
+        };
+    }
+    let row = link.locked(deleted!(), concat!(deleted!(), " FOR KEY SHARE"), values![tenant]).await?;
+    match row.map_or(Ok(None), |row| row.maybe_number(0))? {
+        Some(_) => Err(no_tenant(tenant).into()),
+        None => Ok(()),
+    }
 }
 
 /// Says that the holder is alive.
@@ -105,6 +123,10 @@ pub(super) struct Renew<'a>(pub(super) &'a Lease);
 #[async_trait]
 impl Work for Renew<'_> {
     type Made = ();
+
+    fn tenant(&self) -> &str {
+        &self.0.session.tenant
+    }
 
     fn instants(&self) -> Instants {
         instants!("renew")

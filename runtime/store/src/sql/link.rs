@@ -127,8 +127,8 @@ impl<'c> Link<'c> {
         Ok(self.rows(sql, values).await?.into_iter().next())
     }
 
-    /// The row of the session that is worked on. Until the transaction ends nobody else changes it: SQLite lets
-    /// only one write, Postgres is told.
+    /// The row that is worked on. Until the transaction ends nobody else changes it: SQLite lets only one write,
+    /// Postgres is told.
     pub(crate) async fn locked(
         &mut self,
         sql: &'static str,

@@ -17,6 +17,10 @@ pub(super) struct List<'a>(pub(super) &'a Listing);
 impl Work for List<'_> {
     type Made = Vec<Session>;
 
+    fn tenant(&self) -> &str {
+        &self.0.tenant
+    }
+
     async fn run(&self, link: &mut Link<'_>) -> Result<Vec<Session>, Fault> {
         let listing = self.0;
         let name = listing.name.as_deref().map(rules::name_key);
@@ -42,6 +46,10 @@ pub(super) struct Count<'a>(pub(super) &'a Listing);
 #[async_trait]
 impl Work for Count<'_> {
     type Made = u64;
+
+    fn tenant(&self) -> &str {
+        &self.0.tenant
+    }
 
     async fn run(&self, link: &mut Link<'_>) -> Result<u64, Fault> {
         let name = self.0.name.as_deref().map(rules::name_key);

@@ -22,6 +22,10 @@ pub(super) struct Entries<'a> {
 impl Work for Entries<'_> {
     type Made = Vec<Numbered>;
 
+    fn tenant(&self) -> &str {
+        &self.key.tenant
+    }
+
     async fn run(&self, link: &mut Link<'_>) -> Result<Vec<Numbered>, Fault> {
         // One row is asked for at least: it says whether there is such a session.
         let limit = u64::try_from(self.limit.max(1)).unwrap_or(u64::MAX);
@@ -57,6 +61,7 @@ impl Entries<'_> {
     }
 }
 
+/// The columns that [`read_run`] reads.
 macro_rules! run_columns {
     () => {
         "tenant, id, session, agent, model, parent, parent_call, budget, owner, started_at, ended_at, ending, steps, \
@@ -64,7 +69,10 @@ macro_rules! run_columns {
     };
 }
 
-fn read_run(row: &Row) -> Result<RunRecord, Fault> {
+pub(super) use run_columns;
+
+/// A run from its row.
+pub(super) fn read_run(row: &Row) -> Result<RunRecord, Fault> {
     let (parent_call, ending) = (row.maybe_text(6)?, row.maybe_text(11)?);
     let state = match row.maybe_number(10)? {
         Some(at) => RunState::Ended { ending: ending.as_deref().map(parse).transpose()?, at: moment(at)? },
@@ -110,6 +118,10 @@ pub(super) struct FindRun<'a> {
 impl Work for FindRun<'_> {
     type Made = RunRecord;
 
+    fn tenant(&self) -> &str {
+        self.tenant
+    }
+
     async fn run(&self, link: &mut Link<'_>) -> Result<RunRecord, Fault> {
         let sql = concat!("SELECT ", run_columns!(), " FROM runs WHERE tenant = $1 AND id = $2");
         let row = link.row(sql, values![self.tenant, self.run]).await?;
@@ -123,6 +135,10 @@ pub(super) struct LastRun<'a>(pub(super) &'a SessionKey);
 #[async_trait]
 impl Work for LastRun<'_> {
     type Made = Option<RunRecord>;
+
+    fn tenant(&self) -> &str {
+        &self.0.tenant
+    }
 
     async fn run(&self, link: &mut Link<'_>) -> Result<Option<RunRecord>, Fault> {
         let sql = concat!(
@@ -147,6 +163,10 @@ pub(super) struct Calls<'a> {
 #[async_trait]
 impl Work for Calls<'_> {
     type Made = Vec<CallRecord>;
+
+    fn tenant(&self) -> &str {
+        self.tenant
+    }
 
     async fn run(&self, link: &mut Link<'_>) -> Result<Vec<CallRecord>, Fault> {
         let rows = link
@@ -175,6 +195,10 @@ pub(super) struct AddUp<'a>(pub(super) &'a UsageQuery);
 #[async_trait]
 impl Work for AddUp<'_> {
     type Made = Vec<UsageRow>;
+
+    fn tenant(&self) -> &str {
+        &self.0.tenant
+    }
 
     async fn run(&self, link: &mut Link<'_>) -> Result<Vec<UsageRow>, Fault> {
         macro_rules! sums {

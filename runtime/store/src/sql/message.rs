@@ -29,6 +29,10 @@ impl<'a> Enqueue<'a> {
 impl Work for Enqueue<'_> {
     type Made = ();
 
+    fn tenant(&self) -> &str {
+        &self.message.session.tenant
+    }
+
     fn instants(&self) -> Instants {
         instants!("enqueue")
     }
@@ -63,6 +67,10 @@ pub(super) struct NextQueued<'a>(pub(super) &'a SessionKey);
 #[async_trait]
 impl Work for NextQueued<'_> {
     type Made = Option<Queued>;
+
+    fn tenant(&self) -> &str {
+        &self.0.tenant
+    }
 
     async fn run(&self, link: &mut Link<'_>) -> Result<Option<Queued>, Fault> {
         let key = self.0;
@@ -99,6 +107,10 @@ impl<'a> Audit<'a> {
 impl Work for Audit<'_> {
     type Made = ();
 
+    fn tenant(&self) -> &str {
+        &self.record.tenant
+    }
+
     fn instants(&self) -> Instants {
         instants!("audit")
     }
@@ -125,6 +137,10 @@ pub(super) struct Audits<'a> {
 #[async_trait]
 impl Work for Audits<'_> {
     type Made = Vec<AuditRecord>;
+
+    fn tenant(&self) -> &str {
+        self.tenant
+    }
 
     async fn run(&self, link: &mut Link<'_>) -> Result<Vec<AuditRecord>, Fault> {
         let limit = u64::try_from(self.limit).unwrap_or(u64::MAX);

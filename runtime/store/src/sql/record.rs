@@ -108,6 +108,10 @@ impl<'a> Record<'a> {
 impl Work for Record<'_> {
     type Made = ();
 
+    fn tenant(&self) -> &str {
+        &self.lease.session.tenant
+    }
+
     fn instants(&self) -> Instants {
         instants!("record")
     }

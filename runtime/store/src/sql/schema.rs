@@ -1,9 +1,13 @@
 //! The tables, and how a database of an older version becomes one of this version. Every step is one
 //! transaction that also writes down its number, so that one that broke off is made again.
 
-use palisade_agent::{StoreError, passing};
+use jiff::Timestamp;
+use palisade_agent::{LOCAL_TENANT, StoreError, passing};
 
-use super::{Fault, Link, values};
+use super::{
+    Fault, Link, values,
+    walls::{WALLS, WINDOWS},
+};
 
 /// What the two databases call things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +141,51 @@ const STEPS: &[&[&str]] = &[
         FOREIGN KEY (tenant, space) REFERENCES spaces (tenant, space) ON DELETE CASCADE
     )",
     ],
+    &[
+        // A tenant that nobody made has nothing of these: its row only gives out moments.
+        "ALTER TABLE tenants ADD COLUMN name TEXT",
+        "ALTER TABLE tenants ADD COLUMN settings TEXT",
+        "ALTER TABLE tenants ADD COLUMN created_at BIGINT",
+        "ALTER TABLE tenants ADD COLUMN suspended_at BIGINT",
+        "ALTER TABLE tenants ADD COLUMN deleted_at BIGINT",
+        "CREATE TABLE api_keys (
+        tenant TEXT NOT NULL,
+        id TEXT NOT NULL,
+        hash BYTEA NOT NULL UNIQUE,
+        label TEXT NOT NULL,
+        scopes TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        expires_at BIGINT,
+        revoked_at BIGINT,
+        last_used_at BIGINT,
+        PRIMARY KEY (tenant, id)
+    )",
+        "CREATE TABLE events (
+        tenant TEXT NOT NULL,
+        run TEXT NOT NULL,
+        number BIGINT NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (tenant, run, number),
+        FOREIGN KEY (tenant, run) REFERENCES runs (tenant, id) ON DELETE CASCADE
+    )",
+        "CREATE TABLE idempotency (
+        tenant TEXT NOT NULL,
+        key TEXT NOT NULL,
+        fingerprint BYTEA NOT NULL,
+        owner TEXT NOT NULL,
+        at BIGINT NOT NULL,
+        lasts BIGINT NOT NULL,
+        ends_at BIGINT NOT NULL,
+        answer TEXT,
+        PRIMARY KEY (tenant, key)
+    )",
+        "CREATE INDEX idempotency_ends ON idempotency (tenant, ends_at)",
+        "CREATE INDEX runs_open ON runs (tenant, id) WHERE ended_at IS NULL",
+    ],
 ];
+
+/// The version that knows who tenants are.
+const WITH_TENANTS: i64 = 3;
 
 /// The newest version that is known.
 pub(crate) const KNOWN: i64 = STEPS.len() as i64;
@@ -161,7 +209,7 @@ pub(crate) async fn version(link: &mut Link<'_>, dialect: Dialect) -> Result<i64
 }
 
 /// Makes one step from `version` to the next. The caller commits it.
-pub(crate) async fn migrate(link: &mut Link<'_>, version: i64) -> Result<(), Fault> {
+pub(crate) async fn migrate(link: &mut Link<'_>, version: i64, dialect: Dialect) -> Result<(), Fault> {
     passing("store.migrate.begin");
     if version == 0 {
         link.run("CREATE TABLE IF NOT EXISTS palisade_version (version BIGINT NOT NULL, shape TEXT)", &[]).await?;
@@ -171,8 +219,37 @@ pub(crate) async fn migrate(link: &mut Link<'_>, version: i64) -> Result<(), Fau
     for statement in step {
         link.run(statement, &[]).await?;
     }
+    if version + 1 == WITH_TENANTS {
+        settle(link).await?;
+        if dialect == Dialect::Postgres {
+            wall(link).await?;
+        }
+    }
     link.run("UPDATE palisade_version SET version = $1", values![version + 1]).await?;
     passing("store.migrate.before_commit");
+    Ok(())
+}
+
+/// Makes the tenant of those who work alone.
+async fn settle(link: &mut Link<'_>) -> Result<(), Fault> {
+    link.run(
+        "INSERT INTO tenants (tenant, moment, name, settings, created_at) VALUES ($1, 0, $1, '{}', $2)
+         ON CONFLICT (tenant) DO UPDATE SET name = excluded.name, settings = excluded.settings,
+         created_at = excluded.created_at",
+        values![LOCAL_TENANT, Timestamp::now().as_microsecond()],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Puts up the walls of Postgres. Whatever a later step does to rows of many tenants, it has to take down `FORCE`
+/// for, or it sees none of them.
+async fn wall(link: &mut Link<'_>) -> Result<(), Fault> {
+    // Tenants are listed in an order that does not depend on the language of the server.
+    link.run("ALTER TABLE tenants ALTER COLUMN tenant TYPE TEXT COLLATE \"C\"", &[]).await?;
+    for statement in WALLS.iter().flatten().chain(&WINDOWS) {
+        link.run(statement, &[]).await?;
+    }
     Ok(())
 }
 

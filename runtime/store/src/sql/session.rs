@@ -51,6 +51,10 @@ pub(super) struct Find<'a>(pub(super) &'a SessionKey);
 impl Work for Find<'_> {
     type Made = Session;
 
+    fn tenant(&self) -> &str {
+        &self.0.tenant
+    }
+
     async fn run(&self, link: &mut Link<'_>) -> Result<Session, Fault> {
         let sql = concat!("SELECT ", session_columns!(), " FROM sessions WHERE tenant = $1 AND id = $2");
         let row = link.row(sql, values![&self.0.tenant, &self.0.id]).await?;
@@ -67,6 +71,10 @@ pub(super) struct Alter<'a> {
 #[async_trait]
 impl Work for Alter<'_> {
     type Made = Session;
+
+    fn tenant(&self) -> &str {
+        &self.key.tenant
+    }
 
     fn instants(&self) -> Instants {
         instants!("change")
@@ -118,6 +126,10 @@ pub(super) struct Clear<'a>(pub(super) &'a SessionKey);
 impl Work for Clear<'_> {
     type Made = Session;
 
+    fn tenant(&self) -> &str {
+        &self.0.tenant
+    }
+
     fn instants(&self) -> Instants {
         instants!("clear")
     }
@@ -131,6 +143,12 @@ impl Work for Clear<'_> {
         link.run("DELETE FROM entries WHERE tenant = $1 AND session = $2", values![&key.tenant, &key.id]).await?;
         link.run(
             "DELETE FROM calls WHERE tenant = $1 AND run IN (SELECT id FROM runs WHERE tenant = $1 AND session = $2)",
+            values![&key.tenant, &key.id],
+        )
+        .await?;
+        // What a run told while it worked is what was said, too.
+        link.run(
+            "DELETE FROM events WHERE tenant = $1 AND run IN (SELECT id FROM runs WHERE tenant = $1 AND session = $2)",
             values![&key.tenant, &key.id],
         )
         .await?;
@@ -149,6 +167,10 @@ pub(super) struct Delete<'a>(pub(super) &'a SessionKey);
 #[async_trait]
 impl Work for Delete<'_> {
     type Made = ();
+
+    fn tenant(&self) -> &str {
+        &self.0.tenant
+    }
 
     fn instants(&self) -> Instants {
         instants!("delete")

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use palisade_agent::StoreError;
 
-use super::{Fault, Instants, Link, Place, Sql, Work, instants, values};
+use super::{Fault, Instants, Link, Place, Sql, Work, hold::not_deleted, instants, values};
 use crate::spaces::{Kept, Space, Spaces, check_space, check_value, size};
 
 #[async_trait]
@@ -41,6 +41,10 @@ struct Look<'a> {
 impl Work for Look<'_> {
     type Made = Option<Vec<u8>>;
 
+    fn tenant(&self) -> &str {
+        &self.space.tenant
+    }
+
     async fn run(&self, link: &mut Link<'_>) -> Result<Self::Made, Fault> {
         let Space { tenant, name } = self.space;
         let sql = "SELECT value FROM space_values WHERE tenant = $1 AND space = $2 AND key = $3";
@@ -61,6 +65,10 @@ struct Keep<'a> {
 impl Work for Keep<'_> {
     type Made = Kept;
 
+    fn tenant(&self) -> &str {
+        &self.space.tenant
+    }
+
     fn instants(&self) -> Instants {
         instants!("keep")
     }
@@ -73,6 +81,7 @@ impl Work for Keep<'_> {
         }
         let Space { tenant, name } = self.space;
         let key = self.key.as_bytes();
+        not_deleted(link, tenant).await?;
         link.run(
             "INSERT INTO spaces (tenant, space, bytes) VALUES ($1, $2, 0) ON CONFLICT (tenant, space) DO NOTHING",
             values![tenant, name],
@@ -122,6 +131,10 @@ struct Keys<'a> {
 #[async_trait]
 impl Work for Keys<'_> {
     type Made = Vec<String>;
+
+    fn tenant(&self) -> &str {
+        &self.space.tenant
+    }
 
     async fn run(&self, link: &mut Link<'_>) -> Result<Self::Made, Fault> {
         let Space { tenant, name } = self.space;

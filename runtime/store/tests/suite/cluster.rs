@@ -1,5 +1,8 @@
 //! A Postgres server of this test process alone, in a temporary folder, reached by a socket in that folder. It ends
 //! with the process, however that ends, and the folder with it.
+//!
+//! Databases belong to a role without special rights, as they should where tenants share them: row-level security
+//! does not hold for a superuser.
 
 use std::{
     fs,
@@ -21,9 +24,14 @@ pub(crate) async fn database() -> Option<String> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let folder = cluster()?;
     let name = format!("test{}", NUMBER.fetch_add(1, Ordering::SeqCst));
-    let mut connection = PgConnection::connect(&address(folder, "postgres")).await.unwrap();
-    connection.execute(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.unwrap();
-    Some(address(folder, &name))
+    let mut connection = PgConnection::connect(&address(folder, "administrator", "postgres")).await.unwrap();
+    connection.execute(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name} OWNER palisade"))).await.unwrap();
+    Some(address(folder, "palisade", &name))
+}
+
+/// The address of the same database for a superuser.
+pub(crate) fn for_administrator(address: &str) -> String {
+    address.replacen("palisade@", "administrator@", 1)
 }
 
 /// The socket that the server listens on.
@@ -31,8 +39,8 @@ pub(crate) fn socket() -> Option<PathBuf> {
     cluster().map(|folder| folder.join(".s.PGSQL.5432"))
 }
 
-fn address(folder: &Path, name: &str) -> String {
-    format!("postgres://palisade@localhost/{name}?host={}", folder.display())
+fn address(folder: &Path, role: &str, name: &str) -> String {
+    format!("postgres://{role}@localhost/{name}?host={}", folder.display())
 }
 
 fn cluster() -> Option<&'static Path> {
@@ -64,8 +72,9 @@ fn start() -> Option<(PathBuf, Child)> {
         command.args(["-euc", script]).arg(&folder).arg(&programs).current_dir(&folder);
         command
     };
-    let made =
-        command(r#""$1/initdb" -D "$0/data" -U palisade --auth=trust -E UTF8 --locale=C --no-sync"#).output().unwrap();
+    let script = r#""$1/initdb" -D "$0/data" -U administrator --auth=trust -E UTF8 --locale=C --no-sync
+        echo 'CREATE ROLE palisade LOGIN' | "$1/postgres" --single -D "$0/data" postgres"#;
+    let made = command(script).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     // The end of its input is the end of this process.
     let script = r#"exec 3<&0

@@ -1,9 +1,12 @@
 //! Claims that hold for every store.
 
+mod events;
 mod holding;
+mod requests;
 mod sessions;
 mod spaces;
 mod telling;
+pub(crate) mod tenants;
 
 /// Holds claims against a store in memory, one in a file, and one in a server.
 macro_rules! hold {
@@ -69,4 +72,38 @@ hold! {
         keys_are_sorted_and_narrowed_by_their_beginning
         what_cannot_be_a_key_or_a_space_is_refused
         many_keep_at_once_and_the_limit_holds;
+    tenants:
+        a_tenant_is_found_as_it_was_made
+        what_is_no_tenant_is_refused
+        an_id_of_a_tenant_is_taken_once_and_for_all
+        tenants_are_listed_by_their_ids
+        a_change_of_a_tenant_leaves_the_rest
+        the_local_tenant_is_there_and_stays
+        a_deleted_tenant_leaves_nothing_behind
+        a_tenant_is_not_deleted_while_a_run_of_it_is_held
+        nothing_is_written_for_a_tenant_that_was_deleted
+        of_many_who_make_the_same_tenant_one_does
+        a_key_is_found_by_its_hash_alone
+        a_key_of_another_tenant_is_not_there
+        a_revoked_key_stays_revoked
+        what_is_no_key_is_refused
+        of_many_who_add_the_same_key_one_does;
+    events:
+        events_come_back_in_their_order
+        the_same_event_may_be_told_again_and_another_may_not
+        a_gap_and_what_is_too_much_is_refused
+        an_event_of_somebody_who_was_replaced_is_refused
+        events_of_another_tenant_are_not_there
+        events_go_with_their_session
+        many_tell_at_once_and_every_event_is_there_once
+        runs_that_did_not_end_are_found
+        runs_that_did_not_end_come_in_pages;
+    requests:
+        a_request_is_done_once
+        the_same_key_for_another_request_is_a_conflict
+        a_request_that_came_to_nothing_may_be_tried_again
+        keys_of_requests_are_of_their_tenant
+        a_lease_that_lapsed_lets_another_begin
+        what_is_no_request_is_refused
+        of_many_who_begin_the_same_request_one_works_on_it;
 }

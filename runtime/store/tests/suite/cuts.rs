@@ -123,7 +123,7 @@ async fn connections_that_the_server_ends_are_made_again() {
     let Some(address) = cluster::database().await else { return };
     let store = Postgres::connect(&address).await.unwrap();
     let lease = begun(&store, "a", "s").await;
-    let mut administrator = PgConnection::connect(&address).await.unwrap();
+    let mut administrator = PgConnection::connect(&cluster::for_administrator(&address)).await.unwrap();
     for _ in 0..3 {
         administrator
             .execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")

@@ -20,3 +20,6 @@ mod markdown;
 mod power;
 mod processes;
 mod said;
+mod serving;
+mod versions;
+mod walls;

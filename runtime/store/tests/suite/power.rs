@@ -15,10 +15,11 @@ use std::{
 };
 
 use palisade_agent::{AuditRecord, Batch, Change, Lease, Listing, NewRun, Store, StoreError, ToolResult};
-use palisade_store::Sqlite;
+use palisade_store::{OpenRuns, RunEvents, Sqlite, TenantChange, Tenants};
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::conformance::tenants::{new_key, tenant};
 use crate::said::{answered, batch, intent, key, message, reply, result, run, session, spending, user};
 use disk::{Dice, Disk, Moment};
 use watch::{Happened, What};
@@ -112,9 +113,19 @@ async fn all(store: &Sqlite) -> String {
             None => Vec::new(),
         };
         let queued = store.next_queued(&key).await.unwrap();
+        let events = match &last {
+            Some(run) => store.events("a", &run.id, 0, usize::MAX).await.unwrap(),
+            None => Vec::new(),
+        };
         let mut hash = DefaultHasher::new();
-        format!("{session:?} {entries:?} {last:?} {calls:?} {queued:?}").hash(&mut hash);
+        format!("{session:?} {entries:?} {last:?} {calls:?} {queued:?} {events:?}").hash(&mut hash);
         writeln!(text, "{} {} entries {:x}", session.id, entries.len(), hash.finish()).unwrap();
+    }
+    for tenant in store.tenants(None, usize::MAX).await.unwrap() {
+        let (keys, open) = (store.keys(&tenant.id).await.unwrap(), store.open_runs(Some(&tenant.id), None, 99).await);
+        let mut hash = DefaultHasher::new();
+        format!("{tenant:?} {keys:?} {open:?}").hash(&mut hash);
+        writeln!(text, "{} {} keys {:x}", tenant.id, keys.len(), hash.finish()).unwrap();
     }
     writeln!(text, "{} audits", store.audits("a", None, 99).await.unwrap().len()).unwrap();
     text
@@ -195,7 +206,38 @@ async fn small() -> Story {
     story.store.audit(&record).await.unwrap();
     story.acknowledged().await;
     story.work("s2", None, 3000).await;
+    serve(&mut story).await;
     story
+}
+
+/// What is done for a server.
+async fn serve(story: &mut Story) {
+    for id in ["a", "gone"] {
+        story.store.create_tenant(tenant(id)).await.unwrap();
+        story.acknowledged().await;
+    }
+    for (id, secret) in [("k1", 1), ("k2", 2)] {
+        story.store.add_key("a", new_key(id, secret)).await.unwrap();
+        story.acknowledged().await;
+    }
+    story.store.add_key("gone", new_key("k", 3)).await.unwrap();
+    story.acknowledged().await;
+    story.store.used_key("a", "k1").await.unwrap();
+    story.acknowledged().await;
+    let lease = story.begin("s2", None).await;
+    for first in [1, 3, 5] {
+        let events = [story.words(200), story.words(9000)].map(|words| format!("\"{words}\""));
+        story.store.append(&lease, first, &events).await.unwrap();
+        story.acknowledged().await;
+    }
+    story.end(&lease).await;
+    story.store.revoke_key("a", "k1").await.unwrap();
+    story.acknowledged().await;
+    let change = TenantChange { suspended: Some(true), ..TenantChange::default() };
+    story.store.change_tenant("a", change).await.unwrap();
+    story.acknowledged().await;
+    story.store.delete_tenant("gone").await.unwrap();
+    story.acknowledged().await;
 }
 
 /// A story that is long enough for the log to be emptied, and begun anew, while it is told.

@@ -1,6 +1,8 @@
 //! Processes that are killed, and processes that want the same. Each is this program again, told what to do by a
 //! word in its environment.
 
+mod serving;
+
 use std::{
     collections::BTreeSet,
     io::{BufRead, BufReader, Read},
@@ -10,7 +12,7 @@ use std::{
 };
 
 use palisade_agent::{Change, Listing, Store, StoreError, at_instants};
-use palisade_store::{INSTANTS, Kept, SPACE_INSTANTS, Space, Spaces as _, Sqlite, this_process};
+use palisade_store::{INSTANTS, Kept, SERVER_INSTANTS, SPACE_INSTANTS, Space, Spaces as _, Sqlite, this_process};
 
 use crate::said::{LASTS, answered, batch, key, message, numbers, run, session, user};
 
@@ -41,7 +43,7 @@ async fn a_part_in_another_test() {
         Some(("claim", run)) => claim(Path::new(&path), run).await,
         Some(("keep", name)) => keep(Path::new(&path), name).await,
         Some(("die", instant)) => {
-            *DIES_AT.lock().unwrap() = INSTANTS.iter().chain(SPACE_INSTANTS).find(|known| **known == instant).copied();
+            *DIES_AT.lock().unwrap() = instants().find(|known| *known == instant);
             at_instants(|instant| {
                 if *DIES_AT.lock().unwrap() == Some(instant) {
                     Command::new("kill").args(["-9", &std::process::id().to_string()]).status().unwrap();
@@ -51,6 +53,11 @@ async fn a_part_in_another_test() {
         }
         _ => {}
     }
+}
+
+/// All instants.
+fn instants() -> impl Iterator<Item = &'static str> {
+    INSTANTS.iter().chain(SPACE_INSTANTS).chain(SERVER_INSTANTS).copied()
 }
 
 static DIES_AT: Mutex<Option<&str>> = Mutex::new(None);
@@ -209,6 +216,7 @@ async fn do_everything(path: &Path, tell: impl Fn(&str)) {
     store.clear(&self::key("a", "other")).await.unwrap();
     store.delete(&self::key("a", "other")).await.unwrap();
     tell("deleted");
+    serving::do_everything(&store, tell).await;
 }
 
 /// STO-02
@@ -218,13 +226,13 @@ async fn every_instant_is_passed() {
     at_instants(|instant| PASSED.lock().unwrap().extend([instant]));
     let folder = tempfile::tempdir().unwrap();
     do_everything(&folder.path().join("store.db"), |_| ()).await;
-    assert_eq!(*PASSED.lock().unwrap(), INSTANTS.iter().chain(SPACE_INSTANTS).copied().collect());
+    assert_eq!(*PASSED.lock().unwrap(), instants().collect());
 }
 
 /// STO-02, STO-09: what was acknowledged is there once, and what was not is there whole or not at all.
 #[tokio::test]
 async fn a_process_that_is_killed_at_any_instant_loses_nothing_that_was_acknowledged() {
-    for instant in INSTANTS.iter().chain(SPACE_INSTANTS) {
+    for instant in instants() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let mut child = start(&format!("die {instant}"), &path);
@@ -243,6 +251,7 @@ async fn a_process_that_is_killed_at_any_instant_loses_nothing_that_was_acknowle
 async fn check(store: &Sqlite, said: &[&str], instant: &str) {
     let key = key("a", "s");
     let was = |word: &str| said.contains(&word);
+    serving::check(store, was, instant).await;
     let kept = store.value(&space(), "key").await.unwrap();
     assert!(!was("kept") || kept.as_deref() == Some(b"value"), "{instant}");
     // What it is counted for is what is there.

@@ -45,7 +45,7 @@ impl State {
             started_at: moment(now)?,
             state: RunState::Open { owner: run.owner.clone() },
         };
-        tenant.runs.insert(id.clone(), Kept { record, calls: Vec::new(), token });
+        tenant.runs.insert(id.clone(), Kept { record, calls: Vec::new(), events: Vec::new(), token });
         if !run.entries.is_empty() {
             self.append(&key, &run.entries)?;
         }
@@ -151,7 +151,7 @@ impl State {
     }
 
     /// The session of a lease, if the lease still counts.
-    fn fenced(&mut self, lease: &Lease) -> Result<&mut Held, StoreError> {
+    pub(super) fn fenced(&mut self, lease: &Lease) -> Result<&mut Held, StoreError> {
         let held = self.tenant_of(&lease.session)?.sessions.get_mut(&lease.session.id);
         let held = held.ok_or_else(|| rules::no_session(&lease.session))?;
         let counts = held.token == lease.token && held.hold.as_ref().is_some_and(|hold| hold.run == lease.run);

@@ -39,7 +39,7 @@ pub(super) async fn a_space_holds_no_more_than_it_may(store: &impl Spaces) {
 }
 
 pub(super) async fn spaces_and_tenants_never_see_each_other(store: &impl Spaces) {
-    let all = [space("a", "b"), space("a", "c"), space("", "b"), space("ab", ""), space("", "")];
+    let all = [space("a", "b"), space("a", "c"), space("b", "b"), space("ab", ""), space("b", "")];
     for (number, here) in (0..).zip(&all) {
         assert_eq!(store.keep(here, "key", &[number], 4).await.unwrap(), Kept::Yes);
     }
@@ -65,6 +65,7 @@ pub(super) async fn what_cannot_be_a_key_or_a_space_is_refused(store: &impl Spac
     assert!(is_invalid(store.keep(&space("a", "b"), "", b"", 10).await));
     assert!(is_invalid(store.keep(&space("a", "b"), &"k".repeat(257), b"", 1000).await));
     assert!(is_invalid(store.keep(&space("a", "b\0"), "k", b"", 10).await));
+    assert!(is_invalid(store.keep(&space("", "b"), "k", b"", 10).await));
     assert!(is_invalid(store.keep(&space("a", "b"), "k", &vec![0; (16 << 20) + 1], u64::MAX).await));
     assert!(matches!(store.keys(&space("\0", "b"), "").await, Err(StoreError::Invalid(_))));
 }
