@@ -33,6 +33,7 @@ mod commands {
     pub(crate) mod doctor;
     pub(crate) mod explain;
     pub(crate) mod man;
+    pub(crate) mod mcp;
     pub(crate) mod models;
     pub(crate) mod plugins;
     pub(crate) mod prove;
@@ -50,7 +51,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::{
     commands::{
-        agents, chat, compile_worker, completions, config as config_command, confine_worker, doctor, explain, man,
+        agents, chat, compile_worker, completions, config as config_command, confine_worker, doctor, explain, man, mcp,
         models, plugins, prove, run, sessions as sessions_command, skills, stats, tool_runner, tools,
     },
     render::Terminal,
@@ -80,6 +81,7 @@ Examples:
                                         write a tool of your own
   palisade plugins list                 which plugins there are
   palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
+  palisade mcp                          its tools and agents for other programs
   palisade models                       which models there are
   palisade doctor                       does it work on this machine?
 
@@ -112,6 +114,7 @@ enum Command {
     #[command(subcommand)]
     Plugins(plugins::Command),
     Models(models::Arguments),
+    Mcp(mcp::Arguments),
     #[command(subcommand)]
     Config(config_command::Command),
     Completions(completions::Arguments),
@@ -197,6 +200,7 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Skills(command) => skills::run(&command, &settings, terminal),
         Command::Plugins(command) => plugins::run(&command, &settings, terminal),
         Command::Models(arguments) => models::run(&arguments, &settings, terminal),
+        Command::Mcp(arguments) => mcp::run(&arguments, &settings, terminal),
         Command::Config(command) => config_command::run(&command, &settings, terminal),
         Command::Completions(arguments) => completions::run(&arguments, terminal),
         Command::Man(arguments) => man::run(&arguments, Arguments::command(), terminal),
