@@ -248,7 +248,7 @@ fn endings(world: &World) -> Vec<String> {
     let ids = list["sessions"].as_array().unwrap().iter().map(|session| session["sessionId"].as_str().unwrap());
     let ending = |id: &str| {
         let shown = world.palisade(&["sessions", "show", id, "--json"]).with_code(0).json();
-        shown["runs"][0]["ending"].as_str().unwrap_or_else(|| panic!("{shown}")).to_owned()
+        shown["lastRun"]["ending"].as_str().unwrap_or_else(|| panic!("{shown}")).to_owned()
     };
     ids.map(ending).collect()
 }

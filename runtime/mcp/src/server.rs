@@ -120,8 +120,11 @@ impl Server {
                 let Some((token, peer)) = &hears else { continue };
                 count += 1.0;
                 let said = ProgressNotificationParam::new(token.clone(), count).with_message(message);
-                // Who has left does not want to know.
-                drop(peer.notify_progress(said).await);
+                tokio::select! {
+                    told = peer.notify_progress(said) => drop(told),
+                    // Who has left does not want to know, and nobody says that it was told.
+                    () = self.left.cancelled() => break,
+                }
             }
         };
         tokio::join!(work, tell).0
