@@ -14,7 +14,7 @@ run *ARGS: _palisade
     @{{palisade}} run "$@"
 
 # Every test: unit, hostile guests, command line
-test: _target _nextest _aimock _postgres _registry _python _javascript _c _examples
+test: _target _nextest _aimock _postgres _registry _python _javascript _c _examples _mcp
     cargo nextest run --workspace --no-fail-fast
     cargo test --workspace --doc --quiet
     cd examples && cargo test --quiet --locked --target-dir ../target/examples-build
@@ -146,6 +146,9 @@ _python: (_from_pypi "componentize-py 0.25.1" "plugins in Python")
 _javascript: (_from_npm "componentize-qjs 0.4.5" "plugins in JavaScript")
 
 _c: (_from_pypi "ziglang 0.17.0" "plugins in C")
+
+# Clients of the protocol that nobody here wrote
+_mcp: (_from_pypi "mcp 2.3.0" "sessions of the MCP client in Python") (_from_npm "@modelcontextprotocol/inspector 2.12.0" "sessions of the MCP inspector")
 
 _from_pypi PACKAGE WHAT:
     #!/usr/bin/env bash

@@ -17,6 +17,7 @@ mod explain;
 mod glass;
 mod hidden;
 mod home;
+mod mcp;
 mod model;
 mod offline;
 mod opening;

@@ -26,6 +26,8 @@ fn agents_and_models_are_completed_by_name() {
     };
     let agents = complete(&["palisade", "run", "s"]);
     assert_eq!(agents.lines().collect::<Vec<_>>(), ["scout"]);
+    let agents = complete(&["palisade", "mcp", "--agent", "s"]);
+    assert_eq!(agents.lines().collect::<Vec<_>>(), ["scout"]);
     let models = complete(&["palisade", "run", "explore", "--model", "sw"]);
     assert_eq!(models.lines().collect::<Vec<_>>(), ["swift"]);
     let commands = complete(&["palisade", "mod"]);

@@ -71,6 +71,7 @@ fn crates_depend_on_each_other_only_as_drawn() {
         ("model", &["palisade-agent"]),
         ("store", &["palisade-agent"]),
         ("packages", &["palisade-grants"]),
+        ("mcp", &["palisade-agent", "palisade-grants"]),
         ("catalog", &["palisade-agent", "palisade-grants", "palisade-sandbox", "palisade-guest-build"]),
         (
             "cli",
@@ -78,6 +79,7 @@ fn crates_depend_on_each_other_only_as_drawn() {
                 "palisade-agent",
                 "palisade-catalog",
                 "palisade-grants",
+                "palisade-mcp",
                 "palisade-model",
                 "palisade-packages",
                 "palisade-sandbox",
@@ -111,6 +113,14 @@ fn only_the_sandbox_and_the_benchmarks_name_wasmtime() {
                 assert!(!line.starts_with("wasmtime"), "{name} depends on {line}");
             }
         }
+    }
+}
+
+/// SUP-08
+#[test]
+fn only_mcp_names_the_protocols_library() {
+    for (name, manifest) in manifests("runtime").filter(|(name, _)| name != "mcp") {
+        assert!(!dependencies(&manifest).contains("rmcp"), "{name} depends on rmcp");
     }
 }
 
@@ -207,6 +217,9 @@ fn the_lock_file_holds_the_versions_that_are_safe() {
         assert_eq!(*version, "48.0.8", "{name}");
     }
     assert!(packages.contains(&("wasmtime", "48.0.8")));
+    for (name, version) in packages.iter().filter(|(name, _)| *name == "rmcp") {
+        assert!(version.starts_with("3."), "{name} {version} is older than the fix of RUSTSEC-2026-0189");
+    }
     for (name, version) in packages.iter().filter(|(name, _)| ["cap-std", "cap-primitives"].contains(name)) {
         assert!(*version >= "4.0.3", "{name} {version} is older than the fix of GHSA-vqjp-4c8c-hfgg");
     }

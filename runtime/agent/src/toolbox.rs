@@ -1,13 +1,20 @@
 //! One agent's tools: finds the one that is called, holds its input against the schema, asks the rules,
 //! bounds the output.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    pin::pin,
+    sync::{Arc, OnceLock},
+};
 
 use palisade_grants::{Call, Decision, ToolScope, canonical_tool};
 use thiserror::Error;
 
+use crate::event::brief;
 use crate::schema::{Schema, SchemaError};
-use crate::{Answer, Artifacts, Asker, FailureKind, Progress, Tool, ToolCall, ToolResult, ToolSpec, Warrant};
+use crate::tool::Said;
+use crate::{
+    Answer, Artifacts, Asker, Event, FailureKind, Progress, Tool, ToolCall, ToolResult, ToolSpec, Warrant, Watcher,
+};
 
 /// The longest output of one call that reaches the model, in bytes: a context window is small, and a
 /// tool chooses how much it says.
@@ -126,6 +133,29 @@ impl Toolbox {
             }
             Some(left) => left.make(call, progress).await,
         }
+    }
+
+    /// Makes one call that no run has asked for. A watcher is told of it as of the calls of a run; if the future is
+    /// dropped, of its end nothing is told.
+    pub async fn call_alone(&self, call: &ToolCall, watcher: &dyn Watcher) -> ToolResult {
+        let (id, tool, input) = (call.id.clone(), call.tool.clone(), brief(&call.input));
+        watcher.watch(Event::CallStarted { id, tool, input });
+        let (sender, mut progress) = Progress::queue();
+        let own = Progress::of_call(&call.id, &sender);
+        let mut work = pin!(self.call(call, &own));
+        let result = loop {
+            tokio::select! {
+                biased;
+                Some(Said { id, message }) = progress.recv() => watcher.watch(Event::CallProgress { id, message }),
+                result = &mut work => break result,
+            }
+        };
+        // What it said last.
+        while let Ok(Said { id, message }) = progress.try_recv() {
+            watcher.watch(Event::CallProgress { id, message });
+        }
+        watcher.watch(Event::finished(&call.id, &call.tool, &result));
+        result
     }
 
     async fn make(&self, call: &ToolCall, progress: &Progress) -> ToolResult {

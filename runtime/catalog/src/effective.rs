@@ -5,6 +5,7 @@
 
 mod cut;
 mod handing;
+mod reach;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -48,6 +48,8 @@ pub(crate) struct Topic<'a> {
     /// Where what is said lasts, found with this runtime.
     pub(crate) held: Held,
     pub(crate) runtime: Runtime,
+    /// What ends it; absent: Ctrl-C.
+    pub(crate) ended_by: Option<Cancellation>,
 }
 
 /// What came of one run.
@@ -87,8 +89,12 @@ pub(crate) struct Conversation<'a> {
 impl<'a> Conversation<'a> {
     /// Gives the agent its tools and says which of them it has not.
     pub(crate) fn open(topic: Topic<'a>, settings: &'a Settings, terminal: &'a Terminal) -> anyhow::Result<Self> {
-        let Topic { registry, effective, provider, workspace, config, asker, expected, traces, mut held, runtime } =
-            topic;
+        let Topic { registry, effective, provider, workspace, config, asker, expected, traces, .. } = topic;
+        let (mut held, runtime) = (topic.held, topic.runtime);
+        let interrupts = match topic.ended_by {
+            Some(above) => Interrupts::under(above),
+            None => Interrupts::listen(&runtime, terminal)?,
+        };
         let traces = traces.map(|traces| Traces::to(&traces.endpoint, traces.content)).transpose()?;
         let assembly = Arc::new(Assembly::start_at(settings, terminal, config.typed.apart)?.reaching(&config));
         let never = effective.agent.permission_mode == Some(PermissionMode::DontAsk);
@@ -111,7 +117,7 @@ impl<'a> Conversation<'a> {
             toolbox: Toolbox::new(Vec::new())?,
             transcript: Transcript::new(),
             usage: Usage::default(),
-            interrupts: Interrupts::listen(&runtime, terminal)?,
+            interrupts,
             held,
             expected,
             traces,
@@ -320,10 +326,10 @@ impl<'a> Conversation<'a> {
 }
 
 /// How often what was loaded is looked at again while agents work: for this long a decision may be unheard.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Tools as they are used here: with somebody to ask, and a place for long outputs.
-fn in_use(mut toolbox: Toolbox, asker: Option<&Arc<dyn Asker>>, data: Option<&Path>) -> Toolbox {
+pub(crate) fn in_use(mut toolbox: Toolbox, asker: Option<&Arc<dyn Asker>>, data: Option<&Path>) -> Toolbox {
     if let Some(asker) = asker {
         toolbox = toolbox.asking(Arc::clone(asker));
     }

@@ -61,7 +61,7 @@ impl Ended {
             Ok(Outcome::Answered(answer)) => return terminal.markdown(answer),
             Ok(Outcome::Spent(spent)) => terminal.error(&format!("{spent}; {}", remedy(*spent))),
             Ok(Outcome::Circling) => terminal.error(CIRCLING),
-            Ok(Outcome::Cancelled) => terminal.error("the run was cancelled"),
+            Ok(Outcome::Cancelled) => terminal.error(CANCELLED),
             Err(error) => terminal.error(&error.to_string()),
         }
         if let Some(text) = self.said_last.as_ref().filter(|_| !self.shown) {
@@ -76,6 +76,24 @@ impl Ended {
             Ok(Outcome::Answered(answer)) => terminal.text(answer),
             _ => self.print(terminal),
         }
+    }
+
+    /// The answer, or why there is none and what there is instead; for a program that passes it on.
+    pub(crate) fn told(&self) -> Result<String, String> {
+        let why = match &self.outcome {
+            Ok(Outcome::Answered(answer)) => return Ok(answer.clone()),
+            Ok(Outcome::Spent(spent)) => format!("{spent}; {}", remedy(*spent)),
+            Ok(Outcome::Circling) => CIRCLING.to_owned(),
+            Ok(Outcome::Cancelled) => CANCELLED.to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let last = self.said_last.as_ref().map(|text| format!("\n\nwhat was said last:\n{text}"));
+        Err(why + &last.unwrap_or_default())
+    }
+
+    /// The session, if it can be gone on with.
+    pub(crate) fn session_id(&self) -> Option<&str> {
+        self.ids.as_ref().map(|ids| ids.session.as_str())
     }
 
     /// `3 steps, 12 calls (1 failed), 2 refusals, 1,204 tokens, $0.013, 140 ms`
@@ -113,7 +131,7 @@ impl Ended {
             Ok(Outcome::Answered(answer)) => ("answered", Some(answer.as_str()), None),
             Ok(Outcome::Spent(spent)) => ("spent", None, Some(spent.to_string())),
             Ok(Outcome::Circling) => ("circling", None, Some(CIRCLING.to_owned())),
-            Ok(Outcome::Cancelled) => ("cancelled", None, Some("the run was cancelled".to_owned())),
+            Ok(Outcome::Cancelled) => ("cancelled", None, Some(CANCELLED.to_owned())),
             Err(error @ RunError::Unfit { .. }) => ("unfit", None, Some(error.to_string())),
             Err(error @ (RunError::Provider(_) | RunError::CostUnknown { .. } | RunError::Unwritten(_))) => {
                 ("failed", None, Some(error.to_string()))
@@ -150,6 +168,8 @@ fn said_last(transcript: &Transcript) -> Option<String> {
         _ => None,
     })
 }
+
+const CANCELLED: &str = "the run was cancelled";
 
 const CIRCLING: &str = "the model did nothing but repeat itself; put the task in other words, or try another model";
 

@@ -1,4 +1,5 @@
-//! Ctrl-C: the first ends the run and keeps what there is, the next one ends the program.
+//! Ctrl-C: the first ends the run and keeps what there is, the next one ends the program. Where many run in one program,
+//! each is ended by whoever has started it.
 
 use std::{
     io,
@@ -18,20 +19,27 @@ use crate::{Exit, render::Terminal};
 pub(crate) struct Interrupts {
     /// Ends the run that is under way, if it was not ended before.
     current: Arc<Mutex<Option<Canceller>>>,
+    /// Ends them all.
+    above: Option<Cancellation>,
 }
 
 impl Interrupts {
     /// Listens from now on. Without a run under way, Ctrl-C ends the program as ever.
     pub(crate) fn listen(runtime: &Runtime, terminal: &Terminal) -> io::Result<Self> {
         let _runtime = runtime.enter();
-        let interrupts = Self { current: Arc::default() };
+        let interrupts = Self { current: Arc::default(), above: None };
         runtime.spawn(interrupts.clone().obey(signal(SignalKind::interrupt())?, terminal.clone()));
         Ok(interrupts)
     }
 
+    /// Listens to nobody but whoever holds the other end of this.
+    pub(crate) fn under(above: Cancellation) -> Self {
+        Self { current: Arc::default(), above: Some(above) }
+    }
+
     /// A run begins.
     pub(crate) fn begin(&self) -> Cancellation {
-        let (canceller, cancellation) = cancellation();
+        let (canceller, cancellation) = self.above.as_ref().map_or_else(cancellation, Cancellation::branch);
         *self.current() = Some(canceller);
         cancellation
     }

@@ -36,6 +36,7 @@ mod commands {
     pub(crate) mod doctor;
     pub(crate) mod explain;
     pub(crate) mod man;
+    pub(crate) mod mcp;
     pub(crate) mod models;
     pub(crate) mod plugins;
     pub(crate) mod prove;
@@ -56,8 +57,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::{
     commands::{
         agents, audit, chat, compile_worker, completions, config as config_command, confine_worker, doctor, explain,
-        man, models, plugins, prove, run, serve as serve_command, sessions as sessions_command, skills, stats, tenants,
-        tool_runner, tools,
+        man, mcp, models, plugins, prove, run, serve as serve_command, sessions as sessions_command, skills, stats,
+        tenants, tool_runner, tools,
     },
     render::Terminal,
     settings::Settings,
@@ -86,6 +87,7 @@ Examples:
                                         write a tool of your own
   palisade plugins list                 which plugins there are
   palisade tools call read --agent explore --input '{\"path\": \"README.md\"}'
+  palisade mcp                          its tools and agents for other programs
   palisade models                       which models there are
   palisade serve                        agents over HTTP
   palisade doctor                       does it work on this machine?
@@ -123,6 +125,7 @@ enum Command {
     Serve(serve_command::Arguments),
     #[command(subcommand)]
     Tenants(tenants::Command),
+    Mcp(mcp::Arguments),
     #[command(subcommand)]
     Config(config_command::Command),
     Completions(completions::Arguments),
@@ -211,6 +214,7 @@ fn dispatch(command: Command, terminal: &Terminal) -> anyhow::Result<Exit> {
         Command::Models(arguments) => models::run(&arguments, &settings, terminal),
         Command::Serve(arguments) => serve_command::run(&arguments, &settings, terminal),
         Command::Tenants(command) => tenants::run(&command, &settings, terminal),
+        Command::Mcp(arguments) => mcp::run(&arguments, &settings, terminal),
         Command::Config(command) => config_command::run(&command, &settings, terminal),
         Command::Completions(arguments) => completions::run(&arguments, terminal),
         Command::Man(arguments) => man::run(&arguments, Arguments::command(), terminal),

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Capability, CommandsGrant, FilesGrant, HttpGrant, NamesGrant, Reach, StorageGrant, reach::Span};
+use crate::{
+    Access, Capability, CommandsGrant, FilesGrant, Host, HttpGrant, NamesGrant, Reach, StorageGrant, reach::Span,
+};
 
 /// All that one agent, or one tool of it, may do. The default is nothing.
 ///
@@ -83,6 +85,17 @@ impl Grants {
             outside: self.outside.narrow(&other.outside),
             storage: self.storage.zip(other.storage).map(|(a, b)| a.narrow(b)),
         }
+    }
+
+    /// Whether nothing can be changed with them: files and hosts are only read, no program is run, nothing is kept, and
+    /// nobody is asked who may do more.
+    pub fn only_read(&self) -> bool {
+        let asks_outside = !self.agents.is_empty() && !self.outside.is_empty();
+        !self.files.writes()
+            && self.http.iter().all(Host::only_reads)
+            && self.commands.is_empty()
+            && self.storage.is_none()
+            && !asks_outside
     }
 
     /// The capabilities that these grants hold anything of.

@@ -69,6 +69,11 @@ impl Host {
         self.name.is_empty()
     }
 
+    /// Whether it may only be read from.
+    pub fn only_reads(&self) -> bool {
+        Methods::READING.contain(self.methods)
+    }
+
     /// Whether a secret can belong to it: one host, where it is encrypted.
     pub fn is_for_secrets(&self) -> bool {
         !self.below && self.methods == Methods::READING && self.place.is_some_and(|place| place.scheme == Scheme::Https)

@@ -102,6 +102,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         traces,
         held,
         runtime,
+        ended_by: None,
     };
     let mut conversation = Conversation::open(topic, settings, terminal)?;
     conversation.remember()?;

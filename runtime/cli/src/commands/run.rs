@@ -133,8 +133,19 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     }
     let asker = Person::at(terminal).filter(|_| !arguments.quiet && format == Format::Text);
     let traces = config.typed.traces.clone();
-    let topic =
-        Topic { registry: &registry, effective, provider, workspace, config, asker, expected, traces, held, runtime };
+    let topic = Topic {
+        registry: &registry,
+        effective,
+        provider,
+        workspace,
+        config,
+        asker,
+        expected,
+        traces,
+        held,
+        runtime,
+        ended_by: None,
+    };
     let mut conversation = Conversation::open(topic, settings, terminal)?;
     // Whoever goes on with a session and says nothing wants it to finish what it was at.
     let goes_on = arguments.task.is_empty() && conversation.held.session().is_some();

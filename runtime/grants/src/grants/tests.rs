@@ -19,6 +19,25 @@ fn a_writing_tool_in_a_reading_agent_reads() {
 }
 
 #[test]
+fn grants_with_which_something_can_be_changed_are_told_from_those_without() {
+    let check = |grants: serde_json::Value, expected: bool| {
+        let read: Grants = serde_json::from_value(grants.clone()).unwrap();
+        assert_eq!(read.only_read(), expected, "{grants}");
+    };
+    check(serde_json::json!({}), true);
+    check(serde_json::json!({ "files": { ".": "read" }, "http": ["docs.rs", "GET *.example.com"] }), true);
+    check(serde_json::json!({ "env": ["LANG"], "secrets": ["TOKEN"], "agents": ["explore"] }), true);
+    check(serde_json::json!({ "outside": ["claude-cli"] }), true);
+    check(serde_json::json!({ "files": { ".": "read", "out": "read-write" } }), false);
+    check(serde_json::json!({ "http": ["docs.rs", "GET,POST api.example.com"] }), false);
+    check(serde_json::json!({ "http": ["OPTIONS api.example.com"] }), false);
+    check(serde_json::json!({ "commands": ["ls"] }), false);
+    check(serde_json::json!({ "storage": { "bytes": 1 } }), false);
+    check(serde_json::json!({ "agents": ["*"], "outside": ["claude-cli"] }), false);
+    assert!(!Grants::everything().only_read());
+}
+
+#[test]
 fn nothing_asked_is_nothing_given() {
     assert_eq!(Grants::everything().narrow(&Grants::asking(&BTreeSet::new())), Grants::default());
 }

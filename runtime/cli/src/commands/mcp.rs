@@ -1,0 +1,169 @@
+//! `palisade mcp`: the tools of an agent, and agents, for a program that speaks MCP.
+
+mod runs;
+mod tools;
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use palisade_agent::{Cancellation, Canceller, Tool, Toolbox, cancellation};
+use palisade_catalog::{SharedRegistry, available, effective};
+use palisade_mcp::{AGENT_PREFIX, AgentTool, Offer, Runs, serve};
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
+};
+
+use crate::{
+    Exit,
+    commands::{
+        completions as complete,
+        mcp::{
+            runs::{LocalRuns, Workplace},
+            tools::Workbench,
+        },
+    },
+    conversation::LOOK_AGAIN,
+    database,
+    places::Lookup,
+    render::{Line, Style, Terminal, words},
+    settings::Settings,
+};
+
+/// Serve an agent's tools, and agents, to a program that speaks MCP.
+///
+/// The protocol is spoken on standard input and output, everything else is said on standard error. Each call is held to
+/// the agent's rules and runs in its sandbox, as in a run; nobody is asked, so what would have to be asked is refused.
+/// With --agent, the tools of that agent are served and nothing else. Without, those of `explore`, which change
+/// nothing, and every agent as a tool: `agent_NAME` takes a task, runs the agent and gives its answer.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    /// Serve the tools of this agent and nothing else [default: the tools of explore, and all agents].
+    #[arg(long, value_name = "AGENT", add = complete::agents())]
+    agent: Option<String>,
+    #[command(flatten)]
+    lookup: Lookup,
+    /// The model of agents that are run: a configured name, `provider:model`, `offline` or `scripted:FILE` [default:
+    /// each agent's].
+    #[arg(long, value_name = "NAME", conflicts_with = "agent", add = complete::models())]
+    model: Option<String>,
+    /// Run the tools in a process of their own that has nothing but the workspace (docs/apart.md).
+    #[arg(long)]
+    apart: bool,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  palisade mcp --workspace ~/project
+  palisade mcp --agent general --workspace ~/project
+
+Claude Code:
+  claude mcp add palisade -- palisade mcp --workspace \"$PWD\"
+
+Editors and other clients, in their list of MCP servers:
+  {\"mcpServers\": {\"palisade\": {\"command\": \"palisade\", \"args\": [\"mcp\", \"--workspace\", \"/home/me/project\"]}}}
+
+It ends when standard input does, and on Ctrl-C; runs under way are ended and can be gone on with
+(docs/mcp.md).
+
+Exit codes: 0 the client has left, 1 an error, 2 wrong usage";
+
+/// The agent whose tools are served where nobody names one: it changes nothing, so nobody has to think before adding it.
+const DEFAULT: &str = "explore";
+
+/// How long runs are waited for that were told to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How much of a description is passed on.
+const DESCRIPTION: usize = 1024;
+
+pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
+    let (workspace, registry) = arguments.lookup.open(settings)?;
+    let mut config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
+    config.typed.apart |= arguments.apart;
+    config.warn(terminal);
+    let config = Arc::new(config);
+    let agent = config.budgeted(registry.find(arguments.agent.as_deref().unwrap_or(DEFAULT))?);
+    let own = effective(&agent, &available(&registry), &registry);
+    own.warnings.iter().for_each(|warning| terminal.warning(warning));
+    let grants = words::grants(&own.grants);
+    let shared = SharedRegistry::new(registry).looking_every(LOOK_AGAIN);
+    let bench = Workbench::new(settings, terminal, &config, workspace.clone(), shared.clone())?;
+    let (tools, mut hints) = bench.toolbox(own)?;
+
+    let workplace = Workplace {
+        settings: settings.clone(),
+        terminal: terminal.clone(),
+        config,
+        workspace: workspace.clone(),
+        shared,
+        model: arguments.model.clone(),
+    };
+    let (runs, settled) = LocalRuns::new(workplace);
+    let offered = if arguments.agent.is_some() { Vec::new() } else { runs.offers()? };
+    hints.extend(offered.iter().map(|offer| (format!("{AGENT_PREFIX}{}", offer.name), offer.hints)));
+    let runs: Arc<dyn Runs> = Arc::new(runs);
+    let agents = offered.iter().map(|offer| Arc::new(AgentTool::new(offer, Arc::clone(&runs))) as Arc<dyn Tool>);
+    let agents = Toolbox::new(agents.collect())?;
+    drop(runs);
+
+    let count = words::count(tools.specs().len(), "tool", "tools");
+    let others = match agents.specs().len() {
+        0 => String::new(),
+        others => format!(" and {}", words::count(others, "agent", "agents")),
+    };
+    let place = workspace.display();
+    let line = Line::new()
+        .add(Style::Bold, &agent.name)
+        .add(Style::Plain, &format!(" · {count}{others} · {place} · {grants}"));
+    let instructions = instructions(&agent.name, &place.to_string(), &grants, !agents.specs().is_empty());
+
+    let runtime = database::runtime()?;
+    let offer = Offer { tools, agents, hints, instructions };
+    let told_to_end = ended_by_signals(&runtime)?;
+    // Whoever has read this line can count on Ctrl-C.
+    terminal.note(&line);
+    let served = runtime.block_on(async {
+        let served = serve(offer, tokio::io::stdin(), tokio::io::stdout(), told_to_end).await;
+        settled.wait(PATIENCE).await;
+        served
+    });
+    // Standard input is read in a way that cannot be given up.
+    runtime.shutdown_background();
+    served?;
+    Ok(Exit::Done)
+}
+
+/// What the model on the other side should know.
+fn instructions(agent: &str, workspace: &str, grants: &str, with_agents: bool) -> String {
+    let mut text = format!(
+        "The tools of the Palisade agent `{agent}`. They work in {workspace}, paths are relative to it, and each call runs \
+         in a sandbox that holds no more than: {grants}. A call that is refused says what would allow it."
+    );
+    if with_agents {
+        text += " `agent_NAME` lets an agent work on a task of its own and gives its answer.";
+    }
+    text
+}
+
+/// Told when somebody wants the program to end, by Ctrl-C or as services are ended.
+fn ended_by_signals(runtime: &Runtime) -> anyhow::Result<Cancellation> {
+    let (canceller, told) = cancellation();
+    let _runtime = runtime.enter();
+    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+        let mut signal = signal(kind).context("signals cannot be listened to")?;
+        let canceller: Canceller = canceller.clone();
+        runtime.spawn(async move {
+            signal.recv().await;
+            canceller.cancel();
+        });
+    }
+    Ok(told)
+}
+
+/// A description of an agent on one line.
+fn described(description: &str) -> String {
+    let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(DESCRIPTION).collect()
+}
