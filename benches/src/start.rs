@@ -57,8 +57,8 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
 fn scope(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     let engine = Engine::start(Settings::ONE_AGENT)?;
     let mut tools: Vec<(Compiled, Description)> = Vec::new();
-    // Without a granted program, `exec` cannot be linked.
-    for tool in BuiltIn::all().filter(|tool| tool.name != "exec") {
+    // Without a granted program or host these cannot be linked.
+    for tool in BuiltIn::all().filter(|tool| !["exec", "web_fetch"].contains(&tool.name)) {
         tools.push((tool.load(&engine, None)?, tool.description()));
     }
     while tools.len() < 10 {

@@ -30,7 +30,7 @@ pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     let limits = Limits { call_time: std::time::Duration::from_secs(600), ..Limits::STANDARD };
     let grants = Grants::workspace(Access::Read);
     let scope = Scope::open(&engine, &Workspace::open(&tree)?, grants, limits, None)?;
-    for tool in BuiltIn::all().filter(|tool| tool.name != "exec") {
+    for tool in BuiltIn::all().filter(|tool| !["exec", "web_fetch"].contains(&tool.name)) {
         scope.add(&tool.load(&engine, None)?, &tool.description(), "bench")?;
     }
     let sandboxed = |tool: &str, input: &str| -> anyhow::Result<()> {
