@@ -18,6 +18,7 @@ use palisade_store::{Database, Idempotency, OpenRuns, Tenants};
 
 use crate::{
     admission::{Admission, Share},
+    compat,
     entry,
     guard::{self, Names},
     house::{House, Quotas},
@@ -127,6 +128,7 @@ impl App {
             .layer(middleware::from_fn_with_state(self.clone(), counted))
             // Outermost: nothing is done for whom this server is not meant.
             .layer(middleware::from_fn_with_state(names, guard::guard))
+            .layer(middleware::from_fn(compat::in_their_words))
             .with_state(self.clone())
     }
 

@@ -7,6 +7,7 @@
 mod anthropic;
 mod chat;
 mod conversation;
+mod failure;
 mod responses;
 
 use axum::{
@@ -23,6 +24,8 @@ use crate::{
     problem::Problem,
 };
 
+pub(crate) use failure::{AnthropicFailure, OpenAiFailure, in_their_words};
+
 /// The routes.
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -34,9 +37,9 @@ pub(crate) fn routes() -> Router<App> {
 }
 
 /// The agents, as models.
-async fn models(State(app): State<App>, caller: Caller) -> Result<Json<Value>, chat::Failed> {
+async fn models(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Read)?;
-    let agents = app.house().agents(&caller.tenant).await.map_err(Problem::from)?;
+    let agents = app.house().agents(&caller.tenant).await?;
     let data: Vec<Value> = agents.iter().map(|agent| shown(&agent.name, &agent.description)).collect();
     Ok(Json(json!({ "object": "list", "data": data, "has_more": false })))
 }
@@ -45,9 +48,9 @@ async fn model(
     State(app): State<App>,
     caller: Caller,
     body::Path(model): body::Path<String>,
-) -> Result<Json<Value>, chat::Failed> {
+) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Read)?;
-    let agents = app.house().agents(&caller.tenant).await.map_err(Problem::from)?;
+    let agents = app.house().agents(&caller.tenant).await?;
     let found = agents.iter().find(|agent| agent.name == model).ok_or_else(Problem::not_found)?;
     Ok(Json(shown(&found.name, &found.description)))
 }

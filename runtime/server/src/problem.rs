@@ -128,6 +128,8 @@ impl IntoResponse for Problem {
         if let Some(after) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after));
         }
+        // Whoever has other words for it finds it there.
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -13,11 +13,12 @@ use axum::{
 use futures_util::stream;
 use palisade_agent::{Conclusion, Ending};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     chat::Content,
     conversation::{Asked, Piece, Pieces, Speaker, tokens},
+    failure::Dialect,
 };
 use crate::{app::App, body, entry::Caller, problem::Problem};
 
@@ -50,7 +51,7 @@ pub(super) async fn respond(
     State(app): State<App>,
     caller: Caller,
     body::Json(request): body::Json<Request>,
-) -> Result<Response, Failed> {
+) -> Result<Response, Problem> {
     let mut said: Vec<(Speaker, String)> = Vec::new();
     if let Some(system) = request.system {
         said.push((Speaker::Client, system.text()?));
@@ -63,7 +64,7 @@ pub(super) async fn respond(
         said.push((speaker, message.content.text()?));
     }
     let asked = Asked { agent: request.model.clone(), said, session: None, keeps: false };
-    let working = asked.begin(&app, &caller).await?;
+    let mut working = asked.begin(&app, &caller).await?;
     let id = format!("msg_{}", working.started.run);
     if request.stream {
         return Ok(streamed(working.pieces(), id, request.model).into_response());
@@ -118,7 +119,7 @@ fn streamed(pieces: Pieces, id: String, model: String) -> impl IntoResponse {
                             ready.extend([("message_delta", delta), ("message_stop", json!({}))]);
                             ("content_block_stop", json!({ "index": 0 }))
                         }
-                        Err(problem) => ("error", Failed(problem).value()),
+                        Err(problem) => ("error", Dialect::Anthropic.failure(&problem)),
                     }
                 }
             },
@@ -127,40 +128,4 @@ fn streamed(pieces: Pieces, id: String, model: String) -> impl IntoResponse {
         Some((Ok::<_, Infallible>(Event::default().event(name).data(value.to_string())), (pieces, ready, done)))
     }))
     .keep_alive(KeepAlive::default())
-}
-
-/// A problem as clients of Anthropic read it.
-#[derive(Debug)]
-pub(super) struct Failed(Problem);
-
-impl Failed {
-    fn value(&self) -> Value {
-        let kind = match self.0.status().as_u16() {
-            401 => "authentication_error",
-            403 => "permission_error",
-            404 => "not_found_error",
-            413 => "request_too_large",
-            429 => "rate_limit_error",
-            503 => "overloaded_error",
-            500.. => "api_error",
-            _ => "invalid_request_error",
-        };
-        json!({ "type": "error", "error": { "type": kind, "message": self.0.detail() } })
-    }
-}
-
-impl From<Problem> for Failed {
-    fn from(problem: Problem) -> Self {
-        Self(problem)
-    }
-}
-
-impl IntoResponse for Failed {
-    fn into_response(self) -> Response {
-        let mut response = (self.0.status(), Json(self.value())).into_response();
-        if let Some(after) = self.0.retry_after() {
-            response.headers_mut().insert(axum::http::header::RETRY_AFTER, after.into());
-        }
-        response
-    }
 }
