@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests start the program and connect to it")]
 
 mod clients;
+mod described;
 mod keys;
 mod runs;
 mod strangers;

@@ -118,9 +118,7 @@ impl App {
     /// All routes, with what every request passes before it comes to one.
     pub fn router(&self) -> Router {
         let names = Names::with(&self.settings().names);
-        Router::new()
-            .merge(routes::known(self))
-            .merge(routes::open())
+        Router::from(routes::table())
             .fallback(|| async { Problem::not_found() })
             .method_not_allowed_fallback(|| async { Problem::no_method() })
             .layer(DefaultBodyLimit::max(self.settings().body))

@@ -18,6 +18,7 @@ pub(crate) struct Problem {
     #[serde(rename = "type")]
     kind: String,
     /// The same in a few words.
+    #[schema(value_type = String)]
     title: &'static str,
     /// The status of the answer.
     status: u16,

@@ -14,7 +14,7 @@ const OPENAI: &str = "openai-3.51.0";
 const ANTHROPIC: &str = "anthropic-2.9.0";
 
 /// A model that looks at something before it answers.
-const LOOKS: &str = r#"[
+pub(super) const LOOKS: &str = r#"[
     {"text": ["I look ", "around."], "calls": [{"tool": "read", "input": {"path": "README.md"}}],
      "usage": {"input_tokens": 10, "output_tokens": 2}},
     {"text": ["It carries ", "parcels."], "usage": {"input_tokens": 30, "output_tokens": 5}}

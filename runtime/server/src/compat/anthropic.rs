@@ -20,26 +20,42 @@ use super::{
     conversation::{Asked, Piece, Pieces, Speaker, tokens},
     failure::Dialect,
 };
-use crate::{app::App, body, entry::Caller, problem::Problem};
+use crate::{
+    app::App,
+    body,
+    description::{
+        failures::{Anthropic, Events},
+        theirs,
+    },
+    entry::Caller,
+    problem::Problem,
+};
 
 /// A request. What is not named here has no meaning for an agent and is passed over, as these clients expect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = MessageRequest)]
 pub(super) struct Request {
+    /// The name of an agent.
+    #[schema(example = "explore")]
     model: String,
+    /// What was said, the last by the user.
+    #[schema(example = json!([{ "role": "user", "content": "What is here?" }]))]
     messages: Vec<Message>,
     #[serde(default)]
     system: Option<Content>,
+    /// Whether the answer is told as it comes.
     #[serde(default)]
     stream: bool,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = MessageTurn)]
 struct Message {
     role: Role,
     content: Content,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Role {
     User,
@@ -47,6 +63,21 @@ enum Role {
 }
 
 /// Runs an agent and answers with what it says.
+#[utoipa::path(
+    post,
+    path = "/v1/messages",
+    operation_id = "create_message",
+    tag = "compatible",
+    request_body = Request,
+    responses(
+        (
+            status = 200,
+            description = "The answer, whole or as it comes.",
+            content((theirs::Message = "application/json"), (Events = "text/event-stream"))
+        ),
+        Anthropic,
+    )
+)]
 pub(super) async fn respond(
     State(app): State<App>,
     caller: Caller,

@@ -19,13 +19,28 @@ use super::{
     conversation::{Asked, Piece, Pieces, Speaker, tokens},
     failure::Dialect,
 };
-use crate::{app::App, body, entry::Caller, problem::Problem};
+use crate::{
+    app::App,
+    body,
+    description::{
+        failures::{Events, OpenAi},
+        theirs,
+    },
+    entry::Caller,
+    problem::Problem,
+};
 
 /// A request. What is not named here has no meaning for an agent and is passed over, as these clients expect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = ChatRequest)]
 pub(super) struct Request {
+    /// The name of an agent.
+    #[schema(example = "explore")]
     model: String,
+    /// What was said, the last by the user.
+    #[schema(example = json!([{ "role": "user", "content": "What is here?" }]))]
     messages: Vec<Message>,
+    /// Whether the answer is told as it comes.
     #[serde(default)]
     stream: bool,
     #[serde(default)]
@@ -33,25 +48,31 @@ pub(super) struct Request {
     /// Whether the session stays.
     #[serde(default)]
     store: Option<bool>,
+    /// Always 1.
     #[serde(default)]
+    #[schema(minimum = 1, maximum = 1)]
     n: Option<u32>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-struct StreamOptions {
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+pub(super) struct StreamOptions {
+    /// Whether a last piece says what was used up.
     #[serde(default)]
     include_usage: bool,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = ChatMessage)]
 struct Message {
+    /// `system`, `developer`, `user` or `assistant`.
+    #[schema(pattern = "^(system|developer|user|assistant)$")]
     role: String,
     #[serde(default)]
     content: Option<Content>,
 }
 
 /// A text, or parts of which some are text.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(untagged)]
 pub(super) enum Content {
     Text(String),
@@ -89,6 +110,21 @@ pub(super) fn speaker(role: &str) -> Result<Speaker, Problem> {
 }
 
 /// Runs an agent and answers with what it says.
+#[utoipa::path(
+    post,
+    path = "/v1/chat/completions",
+    operation_id = "complete_chat",
+    tag = "compatible",
+    request_body = Request,
+    responses(
+        (
+            status = 200,
+            description = "The answer, whole or as it comes.",
+            content((theirs::Completion = "application/json"), (Events = "text/event-stream"))
+        ),
+        OpenAi,
+    )
+)]
 pub(super) async fn complete(
     State(app): State<App>,
     caller: Caller,

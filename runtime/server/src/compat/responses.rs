@@ -19,31 +19,48 @@ use super::{
     chat::{Content, speaker},
     conversation::{Asked, Piece, Pieces, Speaker, tokens},
 };
-use crate::{app::App, body, entry::Caller, problem::Problem};
+use crate::{
+    app::App,
+    body,
+    description::{
+        failures::{Events, OpenAi},
+        theirs,
+    },
+    entry::Caller,
+    problem::Problem,
+};
 
 /// A request. What is not named here has no meaning for an agent and is passed over, as these clients expect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = ResponseRequest)]
 pub(super) struct Request {
+    /// The name of an agent.
+    #[schema(example = "explore")]
     model: String,
+    /// What was said, the last by the user.
+    #[schema(example = "What is here?")]
     input: Input,
     #[serde(default)]
     instructions: Option<String>,
+    /// The response that this one follows, in the same session.
     #[serde(default)]
     previous_response_id: Option<String>,
     #[serde(default)]
     stream: Option<bool>,
+    /// Whether the session stays; it does if this is left out.
     #[serde(default)]
     store: Option<bool>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(untagged)]
 enum Input {
     Text(String),
     Items(Vec<Item>),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = InputItem)]
 struct Item {
     #[serde(default)]
     r#type: Option<String>,
@@ -57,6 +74,21 @@ struct Item {
 const MARK: &str = "resp_";
 
 /// Runs an agent and answers with what it says.
+#[utoipa::path(
+    post,
+    path = "/v1/responses",
+    operation_id = "create_response",
+    tag = "compatible",
+    request_body = Request,
+    responses(
+        (
+            status = 200,
+            description = "The answer, whole or as it comes.",
+            content((theirs::Response = "application/json"), (Events = "text/event-stream"))
+        ),
+        OpenAi,
+    )
+)]
 pub(super) async fn respond(
     State(app): State<App>,
     caller: Caller,
