@@ -18,8 +18,7 @@ use palisade_store::{Database, Idempotency, OpenRuns, Tenants};
 
 use crate::{
     admission::{Admission, Share},
-    compat,
-    entry,
+    compat, entry,
     guard::{self, Names},
     house::{House, Quotas},
     metrics::Metrics,

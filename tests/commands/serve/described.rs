@@ -38,7 +38,8 @@ fn every_route_is_described_and_everything_described_is_a_route() {
     for path in paths {
         // Nobody asks with this method, and the answer says with which somebody does.
         let answer = server.ask("TRACE", &filled(path), "", &[], None).with(405);
-        let allowed = answer.head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("allow:").map(str::to_owned));
+        let allowed =
+            answer.head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("allow:").map(str::to_owned));
         let allowed = allowed.unwrap_or_else(|| panic!("{path}: {}", answer.head)).to_uppercase();
         let allowed: BTreeSet<&str> = allowed.split(',').map(str::trim).filter(|method| *method != "HEAD").collect();
         let described = operations.iter().filter(|(_, it, _)| it == path).map(|(method, _, _)| method.as_str());
@@ -95,7 +96,8 @@ fn nothing_that_can_be_asked_for_breaks_the_server_or_its_word() {
     let scopes = ["read", "run", "approve", "admin"].map(|scope| ["--scope", scope]).concat();
     let key = server.world.palisade(&[&["tenants", "key", "tried"], &scopes[..]].concat()).with_code(0);
     let key = key.stdout.trim();
-    let (document, bearer) = (format!("http://{}/openapi.json", server.address), format!("Authorization: Bearer {key}"));
+    let (document, bearer) =
+        (format!("http://{}/openapi.json", server.address), format!("Authorization: Bearer {key}"));
     let arguments = [
         &["run", &document, "--header", &bearer, "--no-color", "--workers", "1"][..],
         &["--seed", "7", "--generation-deterministic", "--generation-database", "none", "--max-examples", "8"],

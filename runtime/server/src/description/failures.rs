@@ -6,7 +6,7 @@ use utoipa::{
     IntoResponses, PartialSchema,
     openapi::{
         ContentBuilder, HeaderBuilder, Ref, RefOr, Response, ResponseBuilder, Type,
-        schema::{OneOfBuilder, ObjectBuilder, Schema},
+        schema::{ObjectBuilder, OneOfBuilder, Schema},
     },
 };
 
@@ -95,7 +95,7 @@ fn described(meant: &Meant, kind: &str, schema: &dyn Fn() -> RefOr<Schema>) -> R
         let content = ContentBuilder::new().schema(Some(schema())).build();
         let mut response = ResponseBuilder::new().description(*text).content(kind, content);
         let header = |text: &str, schema: ObjectBuilder| {
-            HeaderBuilder::new().schema(schema.build()).description(Some(text)).build()
+            HeaderBuilder::new().schema(Some(schema.build())).description(Some(text)).build()
         };
         if [429, 503].contains(status) {
             let seconds = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1));

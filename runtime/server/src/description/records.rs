@@ -256,3 +256,116 @@ pub(crate) struct Waiting {
     /// Which rule wants somebody to decide.
     why: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use palisade_agent as agent;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Holds a value against what is said of its kind; nothing may be in it that is not said.
+    #[track_caller]
+    fn holds(kind: &str, value: &impl Serialize) {
+        let document = serde_json::to_value(crate::routes::table().into_openapi()).unwrap();
+        let schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$ref": format!("#/components/schemas/{kind}"),
+            "unevaluatedProperties": false,
+            "components": document["components"],
+        });
+        let (schema, value) = (jsonschema::validator_for(&schema).unwrap(), serde_json::to_value(value).unwrap());
+        let wrong: Vec<String> = schema.iter_errors(&value).map(|error| error.to_string()).collect();
+        assert!(wrong.is_empty(), "{kind}: {value}: {wrong:?}");
+    }
+
+    #[test]
+    fn sessions_are_what_they_are_said_to_be() {
+        let now = Timestamp::now();
+        let origin = agent::SessionOrigin {
+            workspace: Some("/srv".to_owned()),
+            parent: Some("above".to_owned()),
+            chain: vec!["general".to_owned()],
+            ceiling: Some(agent::Ceiling::open()),
+        };
+        let whole = agent::Session {
+            tenant: "acme".to_owned(),
+            id: "one".to_owned(),
+            agent: "explore".to_owned(),
+            name: Some("river".to_owned()),
+            pinned_at: Some(now),
+            created_at: now,
+            updated_at: now,
+            last_snippet: Some("It carries".to_owned()),
+            attributes: BTreeMap::from([("client".to_owned(), json!({ "any": 1 }))]),
+            entries: 7,
+            origin,
+        };
+        holds("Session", &whole);
+        let bare = agent::Session {
+            name: None,
+            pinned_at: None,
+            last_snippet: None,
+            attributes: BTreeMap::new(),
+            origin: agent::SessionOrigin::default(),
+            ..whole
+        };
+        holds("Session", &bare);
+    }
+
+    #[test]
+    fn entries_are_what_they_are_said_to_be() {
+        let call = agent::ToolCall { id: "1".to_owned(), tool: "read".to_owned(), input: json!({ "path": "x" }) };
+        let kept = agent::Kept { by: "anthropic".to_owned(), value: json!([1]) };
+        let text = || "words".to_owned();
+        let failed = agent::ToolResult {
+            denials: vec!["no".to_owned()],
+            artifact: Some("artifact".to_owned()),
+            ..agent::ToolResult::failed(agent::FailureKind::Denied, "refused")
+        };
+        for entry in [
+            agent::Entry::User { text: text() },
+            agent::Entry::Reply { text: text(), thinking: text(), calls: vec![call], kept: Some(kept) },
+            agent::Entry::Reply { text: text(), thinking: String::new(), calls: Vec::new(), kept: None },
+            agent::Entry::Result { id: "1".to_owned(), result: agent::ToolResult::done("output") },
+            agent::Entry::Result { id: "1".to_owned(), result: failed },
+            agent::Entry::Notice { text: text() },
+            agent::Entry::Summary { text: text(), covers: 3 },
+        ] {
+            holds("Entry", &entry);
+        }
+    }
+
+    #[test]
+    fn endings_and_what_was_used_up_are_what_they_are_said_to_be() {
+        use agent::{Ending, Spent};
+        let spent = [
+            Spent::Steps,
+            Spent::Tokens,
+            Spent::Calls,
+            Spent::Cost,
+            Spent::Reply,
+            Spent::Time,
+            Spent::Day,
+            Spent::Depth,
+        ];
+        let endings = [Ending::Answered, Ending::Circling, Ending::Cancelled];
+        let texts = [Ending::Failed, Ending::Unfit, Ending::Unwritten].map(|ending| ending("why".to_owned()));
+        for ending in endings.into_iter().chain(texts).chain(spent.map(Ending::Spent)) {
+            holds("Ending", &ending);
+        }
+        let usage = agent::Usage {
+            input_tokens: 1,
+            output_tokens: 2,
+            cached_tokens: 3,
+            cache_written_tokens: 4,
+            cost_micros: 5,
+        };
+        let spending = agent::Spending { steps: 1, calls: 2, usage, time: Duration::from_millis(3) };
+        holds("Spending", &spending);
+        holds("UsageRow", &agent::UsageRow { of: "explore".to_owned(), runs: 1, answered: 1, spending });
+        holds("UsageRow", &agent::UsageRow::default());
+    }
+}
