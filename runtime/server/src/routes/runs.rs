@@ -107,7 +107,17 @@ impl Run {
     request_body = New,
     responses(
         (status = 200, description = "The run: it ended, if it was waited for, or was known already.", body = Run),
-        (status = 202, description = "The run, which goes on.", body = Run, links(("show_run" = (operation_id = "show_run", parameters(("run" = "$response.body#/id")))), ("watch_run" = (operation_id = "watch_run", parameters(("run" = "$response.body#/id")))), ("cancel_run" = (operation_id = "cancel_run", parameters(("run" = "$response.body#/id")))), ("list_approvals" = (operation_id = "list_approvals", parameters(("run" = "$response.body#/id")))))),
+        (
+            status = 202,
+            description = "The run, which goes on.",
+            body = Run,
+            links(
+                ("show_run" = (operation_id = "show_run", parameters(("run" = "$response.body#/id")))),
+                ("watch_run" = (operation_id = "watch_run", parameters(("run" = "$response.body#/id")))),
+                ("cancel_run" = (operation_id = "cancel_run", parameters(("run" = "$response.body#/id")))),
+                ("list_approvals" = (operation_id = "list_approvals", parameters(("run" = "$response.body#/id")))),
+            )
+        ),
         Known, Body, Absent, Taken, Unfit,
     )
 )]

@@ -100,7 +100,14 @@ pub(super) struct New {
             status = 201,
             description = "The session.",
             body = records::Session,
-            links(("show_session" = (operation_id = "show_session", parameters(("session" = "$response.body#/sessionId")))), ("change_session" = (operation_id = "change_session", parameters(("session" = "$response.body#/sessionId")))), ("clear_session" = (operation_id = "clear_session", parameters(("session" = "$response.body#/sessionId")))), ("list_entries" = (operation_id = "list_entries", parameters(("session" = "$response.body#/sessionId")))), ("last_run" = (operation_id = "last_run", parameters(("session" = "$response.body#/sessionId")))), ("delete_session" = (operation_id = "delete_session", parameters(("session" = "$response.body#/sessionId")))))
+            links(
+                ("show_session" = (operation_id = "show_session", parameters(("session" = "$response.body#/sessionId")))),
+                ("change_session" = (operation_id = "change_session", parameters(("session" = "$response.body#/sessionId")))),
+                ("clear_session" = (operation_id = "clear_session", parameters(("session" = "$response.body#/sessionId")))),
+                ("list_entries" = (operation_id = "list_entries", parameters(("session" = "$response.body#/sessionId")))),
+                ("last_run" = (operation_id = "last_run", parameters(("session" = "$response.body#/sessionId")))),
+                ("delete_session" = (operation_id = "delete_session", parameters(("session" = "$response.body#/sessionId")))),
+            )
         ),
         Known, Body, Taken, Unfit,
     )

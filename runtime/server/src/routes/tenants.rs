@@ -99,7 +99,18 @@ pub(super) struct New {
     tag = "tenants",
     request_body = New,
     responses(
-        (status = 201, description = "The tenant.", body = Shown, links(("show_tenant" = (operation_id = "show_tenant", parameters(("tenant" = "$response.body#/id")))), ("change_tenant" = (operation_id = "change_tenant", parameters(("tenant" = "$response.body#/id")))), ("list_keys" = (operation_id = "list_keys", parameters(("tenant" = "$response.body#/id")))), ("add_key" = (operation_id = "add_key", parameters(("tenant" = "$response.body#/id")))), ("delete_tenant" = (operation_id = "delete_tenant", parameters(("tenant" = "$response.body#/id")))))),
+        (
+            status = 201,
+            description = "The tenant.",
+            body = Shown,
+            links(
+                ("show_tenant" = (operation_id = "show_tenant", parameters(("tenant" = "$response.body#/id")))),
+                ("change_tenant" = (operation_id = "change_tenant", parameters(("tenant" = "$response.body#/id")))),
+                ("list_keys" = (operation_id = "list_keys", parameters(("tenant" = "$response.body#/id")))),
+                ("add_key" = (operation_id = "add_key", parameters(("tenant" = "$response.body#/id")))),
+                ("delete_tenant" = (operation_id = "delete_tenant", parameters(("tenant" = "$response.body#/id")))),
+            )
+        ),
         Known, Body, Taken, Unfit,
     )
 )]
