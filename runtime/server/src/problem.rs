@@ -116,6 +116,7 @@ impl Problem {
     }
 
     /// When to try again, in seconds.
+    #[cfg(test)]
     pub(crate) fn retry_after(&self) -> Option<u64> {
         self.retry_after
     }

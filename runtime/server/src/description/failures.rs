@@ -23,7 +23,8 @@ const KNOWN: &Meant = &[
     (503, "The server cannot do it now."),
 ];
 const INVALID: &Meant = &[(400, "The request cannot be understood.")];
-const BODY: &Meant = &[(400, "The request cannot be understood."), (413, "The body is too large.")];
+const BODY: &Meant =
+    &[(400, "The request cannot be understood."), (408, "The body took too long."), (413, "The body is too large.")];
 const ABSENT: &Meant = &[(404, "There is no such thing, or it is somebody else's.")];
 const TAKEN: &Meant = &[(409, "It is in use, or there already.")];
 const UNFIT: &Meant = &[(422, "What is asked for cannot be.")];

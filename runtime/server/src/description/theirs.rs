@@ -1,5 +1,4 @@
 //! What clients of OpenAI and Anthropic are answered with, as far as it says something here.
-#![expect(dead_code, reason = "these are described and never made")]
 
 use serde::Serialize;
 use serde_json::Value;
