@@ -14,7 +14,7 @@ run *ARGS: _palisade
     @{{palisade}} run "$@"
 
 # Every test: unit, hostile guests, command line
-test: _target _nextest _aimock _postgres _registry _python _javascript _c _examples _mcp
+test: _target _nextest _aimock _postgres _registry _python _javascript _c _examples _mcp _clients
     cargo nextest run --workspace --no-fail-fast
     cargo test --workspace --doc --quiet
     cd examples && cargo test --quiet --locked --target-dir ../target/examples-build
@@ -149,6 +149,9 @@ _c: (_from_pypi "ziglang 0.17.0" "plugins in C")
 
 # Clients of the protocol that nobody here wrote
 _mcp: (_from_pypi "mcp 2.3.0" "sessions of the MCP client in Python") (_from_npm "@modelcontextprotocol/inspector 2.12.0" "sessions of the MCP inspector")
+
+# Clients of other people's interfaces that `palisade serve` speaks, and what feeds nonsense to every route of ours
+_clients: (_from_pypi "openai 3.51.0" "conversations of the OpenAI client") (_from_pypi "anthropic 2.9.0" "conversations of the Anthropic client") (_from_pypi "schemathesis 4.32.5" "routes of the server with what their description allows and what it does not")
 
 _from_pypi PACKAGE WHAT:
     #!/usr/bin/env bash

@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a value that is not there fails the test")]
 #![expect(clippy::disallowed_methods, reason = "tests start the program and connect to it")]
 
+mod clients;
 mod crash;
+mod described;
 mod keys;
 mod model;
 mod quotas;

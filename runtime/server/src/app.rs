@@ -18,7 +18,7 @@ use palisade_store::{Database, Idempotency, OpenRuns, Tenants};
 
 use crate::{
     admission::{Admission, Share},
-    entry,
+    compat, entry,
     guard::{self, Names},
     house::{House, Quotas},
     metrics::Metrics,
@@ -117,9 +117,7 @@ impl App {
     /// All routes, with what every request passes before it comes to one.
     pub fn router(&self) -> Router {
         let names = Names::with(&self.settings().names);
-        Router::new()
-            .merge(routes::known(self))
-            .merge(routes::open())
+        Router::from(routes::table())
             .fallback(|| async { Problem::not_found() })
             .method_not_allowed_fallback(|| async { Problem::no_method() })
             .layer(DefaultBodyLimit::max(self.settings().body))
@@ -128,6 +126,7 @@ impl App {
             .layer(middleware::from_fn_with_state(self.clone(), counted))
             // Outermost: nothing is done for whom this server is not meant.
             .layer(middleware::from_fn_with_state(names, guard::guard))
+            .layer(middleware::from_fn(compat::in_their_words))
             .with_state(self.clone())
     }
 

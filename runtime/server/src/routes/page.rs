@@ -6,7 +6,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::{body, problem::Problem};
+use crate::{
+    body,
+    description::failures::{Absent, Open},
+    problem::Problem,
+};
 
 /// Nothing but what this server itself has, and nobody else's frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
@@ -26,11 +30,38 @@ const FILES: [(&str, &str, &str); 9] = [
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The page itself.
+#[utoipa::path(
+    get,
+    path = "/",
+    operation_id = "page",
+    tag = "server",
+    security(()),
+    responses(
+        (status = 200, description = "The page.", body = String, content_type = "text/html"),
+        Open,
+    )
+)]
 pub(super) async fn index() -> Response {
     answer("text/html; charset=utf-8", include_str!("../web/index.html"))
 }
 
 /// What belongs to it.
+#[utoipa::path(
+    get,
+    path = "/page/{file}",
+    operation_id = "page_file",
+    tag = "server",
+    params(("file" = String, Path, description = "Its name.")),
+    security(()),
+    responses(
+        (
+            status = 200,
+            description = "What belongs to the page.",
+            content((String = "text/css"), (String = "text/javascript"), (String = "image/svg+xml"))
+        ),
+        Open, Absent,
+    )
+)]
 pub(super) async fn file(body::Path(name): body::Path<String>) -> Result<Response, Problem> {
     let found = FILES.iter().find(|(file, _, _)| *file == name);
     found.map(|(_, kind, text)| answer(kind, text)).ok_or_else(Problem::not_found)
