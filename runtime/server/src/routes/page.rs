@@ -9,22 +9,43 @@ use axum::{
 
 use crate::problem::Problem;
 
-/// Nothing but what this server itself has, and nobody else's frame.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// Nothing but what this server itself has, nobody else's frame, and no way from a text to markup or to a script.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+                      trusted-types 'none'";
 
-const FILES: [(&str, &str, &str); 9] = [
-    ("style.css", "text/css; charset=utf-8", include_str!("../web/style.css")),
-    ("main.js", SCRIPT, include_str!("../web/main.js")),
+const FILES: [(&str, &str, &str); 28] = [
+    ("icon.svg", "image/svg+xml", include_str!("../web/icon.svg")),
+    ("style.css", STYLE, include_str!("../web/style.css")),
+    ("parts.css", STYLE, include_str!("../web/parts.css")),
     ("api.js", SCRIPT, include_str!("../web/api.js")),
-    ("sessions.js", SCRIPT, include_str!("../web/sessions.js")),
+    ("approvals.js", SCRIPT, include_str!("../web/approvals.js")),
+    ("ceiling.js", SCRIPT, include_str!("../web/ceiling.js")),
+    ("chart.js", SCRIPT, include_str!("../web/chart.js")),
     ("chat.js", SCRIPT, include_str!("../web/chat.js")),
-    ("timeline.js", SCRIPT, include_str!("../web/timeline.js")),
-    ("scope.js", SCRIPT, include_str!("../web/scope.js")),
-    ("usage.js", SCRIPT, include_str!("../web/usage.js")),
+    ("composer.js", SCRIPT, include_str!("../web/composer.js")),
+    ("context.js", SCRIPT, include_str!("../web/context.js")),
+    ("dialog.js", SCRIPT, include_str!("../web/dialog.js")),
+    ("dom.js", SCRIPT, include_str!("../web/dom.js")),
+    ("history.js", SCRIPT, include_str!("../web/history.js")),
+    ("inline.js", SCRIPT, include_str!("../web/inline.js")),
+    ("kept.js", SCRIPT, include_str!("../web/kept.js")),
+    ("main.js", SCRIPT, include_str!("../web/main.js")),
     ("markdown.js", SCRIPT, include_str!("../web/markdown.js")),
+    ("menu.js", SCRIPT, include_str!("../web/menu.js")),
+    ("sandbox.js", SCRIPT, include_str!("../web/sandbox.js")),
+    ("scope.js", SCRIPT, include_str!("../web/scope.js")),
+    ("scopes.js", SCRIPT, include_str!("../web/scopes.js")),
+    ("sessions.js", SCRIPT, include_str!("../web/sessions.js")),
+    ("shortcuts.js", SCRIPT, include_str!("../web/shortcuts.js")),
+    ("stream.js", SCRIPT, include_str!("../web/stream.js")),
+    ("theme.js", SCRIPT, include_str!("../web/theme.js")),
+    ("timeline.js", SCRIPT, include_str!("../web/timeline.js")),
+    ("usage.js", SCRIPT, include_str!("../web/usage.js")),
+    ("words.js", SCRIPT, include_str!("../web/words.js")),
 ];
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
 
 /// The page itself.
 pub(super) async fn index() -> Response {
@@ -46,6 +67,10 @@ fn answer(kind: &'static str, text: &'static str) -> Response {
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-cache"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        // A browser would look up the hosts of links in an answer before anybody follows them.
+        (HeaderName::from_static("x-dns-prefetch-control"), "off"),
+        (HeaderName::from_static("permissions-policy"), "camera=(), microphone=(), geolocation=(), clipboard-read=()"),
     ];
     for (name, value) in headers {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
