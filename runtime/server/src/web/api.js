@@ -65,7 +65,7 @@ function once() {
   return { "Idempotency-Key": Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("") };
 }
 
-export const me = () => send("GET", "/api/me").catch(unless(404));
+export const me = () => send("GET", "/api/me");
 export const agents = () => all("/api/agents");
 export const explain = (agent, chain = []) => send("GET", query(at("agents", agent, "explain"), { under: chain.join(",") }));
 export const sessions = () => all("/api/sessions");
@@ -78,7 +78,8 @@ export const deleteSession = (id) => send("DELETE", at("sessions", id));
 export const entries = (id) => all(at("sessions", id, "entries"));
 export const lastRun = (id) => send("GET", at("sessions", id, "run")).catch(unless(404));
 export const run = (id) => send("GET", at("runs", id));
-export const working = () => all("/api/runs?status=working").catch(unless(404));
+// Those that are at work; more than one page of them is not marked.
+export const working = () => send("GET", "/api/runs").then((page) => page.data);
 export const begin = (agent, session, input) => send("POST", "/api/runs", { agent, session, input }, once());
 export const cancel = (run) => send("POST", at("runs", run, "cancel"));
 export const approvals = (run) => send("GET", at("runs", run, "approvals")).then((answer) => answer.data);

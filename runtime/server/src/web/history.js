@@ -41,7 +41,6 @@ function finished({ id, result }, tool) {
 // Where the last run begins in the entries of its session: at what was asked of it.
 export function beginning(entries, run) {
   if (!run) return entries.length;
-  if (Number.isInteger(run.first_entry)) return Math.min(run.first_entry, entries.length);
   const asked = entries.findLastIndex((entry) => entry.entry === "user");
   return asked < 0 ? entries.length : asked;
 }

@@ -98,7 +98,7 @@ function askKey(why) {
 
 // What this key may not do is not offered.
 async function permit() {
-  const { tenant, scopes: may } = (await api.me()) ?? { tenant: "local", scopes: ["read", "run", "approve"] };
+  const { tenant, scopes: may } = await api.me();
   document.body.dataset.may = may.join(" ");
   get("say").disabled = get("new").disabled = !may.includes("run");
   get("show-key").title = `The key of this server; tenant: ${tenant}`;
@@ -121,7 +121,7 @@ async function start() {
 
 // Marks the sessions at work, and attends to a run that somebody else began in the one that is shown.
 async function look() {
-  const runs = (await api.working()) ?? [];
+  const runs = await api.working();
   sessions.marks(runs);
   const own = runs.find((run) => run.session === session);
   if (own && !chat.isWorking() && !get("send").disabled) await open(session);
@@ -153,7 +153,7 @@ sessions.on({
 });
 chat.onChange((working) => {
   composer.busy(working);
-  if (!working && session) sessions.reload().then(where).catch(complain);
+  if (!working && session) sessions.reload().then(where).then(look).catch(complain);
 });
 composer.onSend(send);
 timeline.onAsk(composer.askAbout);

@@ -119,7 +119,9 @@ function block(of, depth) {
     case "rule": return element("hr");
     case "heading": {
       const [whole, marks] = HEADING.exec(of.lines[0]);
-      return element(`h${Math.min(marks.length + 2, 6)}`, {}, inline(title(of.lines[0].slice(whole.length).trim())));
+      // The page has two levels of its own; most answers begin with the second.
+      const level = Math.max(3, Math.min(marks.length + 1, 6));
+      return element(`h${level}`, { class: `level-${marks.length}` }, inline(title(of.lines[0].slice(whole.length).trim())));
     }
     case "quote": return element("blockquote", {}, render(of.lines.map((line) => line.replace(/^ {0,3}> ?/, "")), depth + 1));
     case "list": return list(of, depth);

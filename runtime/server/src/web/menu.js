@@ -32,7 +32,8 @@ export function open(opener, items) {
     list.remove();
     if (inside && opener.isConnected) opener.focus();
   });
-  document.body.append(list);
+  // Beside what it belongs to, for whoever reads the page from landmark to landmark.
+  (opener.closest("nav, main, aside") ?? document.body).append(list);
   list.showPopover();
   const [at, own] = [opener.getBoundingClientRect(), list.getBoundingClientRect()];
   const top = at.bottom + own.height > innerHeight ? Math.max(0, at.top - own.height) : at.bottom;

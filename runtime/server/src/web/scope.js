@@ -8,7 +8,7 @@ import { tag } from "./timeline.js";
 import { plain, short } from "./words.js";
 
 const DEEPEST = 6;
-const section = (title, ...content) => element("section", {}, element("h4", {}, title), ...content);
+const section = (title, ...content) => element("section", {}, element("h3", {}, title), ...content);
 
 // An agent as its definition has it, and below it the agents it may ask, each under this one's ceiling.
 export async function scope(agent, session) {

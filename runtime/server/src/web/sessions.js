@@ -6,7 +6,7 @@ import { element, get, sign } from "./dom.js";
 import { isFolded } from "./kept.js";
 import { menu } from "./menu.js";
 import { tag } from "./timeline.js";
-import { ago, count } from "./words.js";
+import { ago, bare, count } from "./words.js";
 
 const list = get("sessions");
 const search = get("search");
@@ -41,7 +41,7 @@ export function marks(runs) {
   if (JSON.stringify([...working]) !== before) show();
 }
 
-export const title = (session) => session.name ?? (session.lastSnippet?.trim() || "New session");
+export const title = (session) => session.name ?? (bare(session.lastSnippet ?? "") || "New session");
 
 function fits(session) {
   const words = search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);

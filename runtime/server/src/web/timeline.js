@@ -122,7 +122,7 @@ function finished(node, event) {
   call.mark.className = `mark ${kind}`;
   call.words.textContent = words;
   call.took.textContent = time(event.micros ?? 0);
-  call.item.className = kind;
+  call.item.dataset.kind = kind;
   if (call.details.open) draw(call);
 }
 

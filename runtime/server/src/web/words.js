@@ -32,6 +32,9 @@ export function ago(moment, now = Date.now()) {
 
 export const short = (text, length = 120) => (text.length > length ? `${text.slice(0, length)}…` : text);
 
+// The words of a Markdown text, for where there is room for a line.
+export const bare = (text) => text.replace(/^<context[^>]*>/, "").replace(/[#*`>_~|]+/g, " ").replace(/\s+/g, " ").trim();
+
 // Signs that cannot be seen or that turn the order of what follows: what somebody decides about must look as it is.
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{1bca0}-\u{1bca3}\u{e0000}-\u{e0fff}]/gu;
 
