@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
-    let counts: &[u32] = if quick { &[1_000] } else { &[1_000, 5_000] };
+    let counts: &[u32] = if quick { &[1_000] } else { &[1_000, 10_000] };
     for &count in counts {
         let engine = Engine::start(Settings { slots: count + 10, ..Settings::SERVER })?;
         let scope = echo_scope(&engine)?;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::{sync::Notify, time::Instant};
 
-use crate::{Budget, Remaining, Spent, Usage};
+use crate::{Budget, Purse, Remaining, Spent, Usage};
 
 /// What is left of a budget, for a run and all runs below it. Its clones are the same account.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ struct Shared {
     tree: Mutex<Tree>,
     /// Told of every run that is no longer at work.
     freed: Notify,
+    /// What the whole tree is paid out of, beside others.
+    purse: Option<Arc<Purse>>,
 }
 
 #[derive(Debug)]
@@ -45,7 +47,15 @@ impl Account {
     pub fn open(budget: Budget) -> Self {
         let root = Node { left: budget.begin(), depth: budget.depth, parent: None };
         let tree = Mutex::new(Tree { nodes: vec![root], live: 0 });
-        Self { tree: Arc::new(Shared { tree, freed: Notify::new() }), at: 0 }
+        Self { tree: Arc::new(Shared { tree, freed: Notify::new(), purse: None }), at: 0 }
+    }
+
+    /// The same, with what is spent taken out of a purse, too. Only where nothing was opened below it yet.
+    pub fn out_of(mut self, purse: Arc<Purse>) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.tree) {
+            shared.purse = Some(purse);
+        }
+        self
     }
 
     /// Opens an account below this one. It can be drawn from only as long as every account above it can.
@@ -90,6 +100,7 @@ impl Account {
 
     /// Takes one step, or says what there is no more of, here or above.
     pub fn spend_step(&self) -> Result<(), Spent> {
+        self.tree.purse.as_ref().map_or(Ok(()), |purse| purse.has_left())?;
         let mut tree = self.lock();
         tree.path(self.at).try_for_each(|node| node.left.may_step())?;
         tree.each(self.at, Remaining::take_step);
@@ -98,6 +109,9 @@ impl Account {
 
     /// Takes what a reply cost that was given; the next step finds out that there is nothing left.
     pub fn spend_usage(&self, usage: Usage) {
+        if let Some(purse) = &self.tree.purse {
+            purse.spend(usage);
+        }
         self.lock().each(self.at, |left| left.spend_usage(usage));
     }
 

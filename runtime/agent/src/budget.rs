@@ -147,6 +147,9 @@ pub enum Spent {
     /// The time is over.
     #[error("the run has used all of its time")]
     Time,
+    /// Whoever asked has used up all that it may in a day.
+    #[error("all that may be used up in a day is used up")]
+    Day,
     /// There may be no more agents below.
     #[error("agents may not be started any deeper")]
     Depth,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::provider::is_zero;
 use crate::{FailureKind, Spent, ToolOutcome, ToolResult, Usage};
 
 /// Something a watcher is told. Every start is followed by exactly one end.
@@ -105,6 +106,9 @@ pub enum Event {
         duration: Duration,
         /// How many bytes the model reads.
         bytes: usize,
+        /// The most memory it held at once, in bytes; zero if nobody knows.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        peak_memory: u64,
         /// What was refused on the way.
         denials: Vec<String>,
         /// Where the whole output is kept, if the model reads only a part of it.
@@ -178,6 +182,7 @@ impl Event {
             summary: shorten(result.text().lines().next().unwrap_or_default()),
             duration: result.cost.duration,
             bytes: result.text().len(),
+            peak_memory: result.cost.peak_memory,
             denials: result.denials.clone(),
             artifact: result.artifact.clone(),
         }

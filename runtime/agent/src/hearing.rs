@@ -80,6 +80,7 @@ impl Listener for Hearing<'_> {
                 summary: shorten(text.lines().next().unwrap_or_default()),
                 duration: self.end(id),
                 bytes: text.len(),
+                peak_memory: 0,
                 denials: Vec::new(),
                 artifact: None,
             }),

@@ -16,6 +16,7 @@ mod clip;
 mod compact;
 mod delegation;
 mod event;
+mod gate;
 mod hearing;
 mod instant;
 mod journal;
@@ -24,6 +25,7 @@ mod model_name;
 mod origin;
 mod prompt;
 mod provider;
+mod purse;
 mod run;
 mod schema;
 mod seen;
@@ -48,6 +50,7 @@ pub use delegation::{
     Pool, PoolKey, PoolStatistics, Recruit, RecruitError, Refusal, Reserve, Seat, Visit, Which,
 };
 pub use event::{Ending, Event, Quiet, Watcher};
+pub use gate::Gate;
 pub use instant::{at_instants, passing};
 pub use journal::{Journal, Leased, Unwritten};
 pub use model_name::{ModelName, PROVIDERS};
@@ -56,6 +59,7 @@ pub use prompt::{Item, Panel, Skill, Surroundings, instructions};
 pub use provider::{
     Kept, Listener, Part, Prompt, Provider, ProviderError, ProviderFailure, Reply, ReplyEnd, ReplySettings, Usage,
 };
+pub use purse::Purse;
 pub use run::{CALLS_PER_REPLY, Outcome, Run, RunError};
 pub use schema::{Schema, SchemaError};
 pub use seen::misleads;

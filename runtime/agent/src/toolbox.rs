@@ -13,7 +13,8 @@ use crate::event::brief;
 use crate::schema::{Schema, SchemaError};
 use crate::tool::Said;
 use crate::{
-    Answer, Artifacts, Asker, Event, FailureKind, Progress, Tool, ToolCall, ToolResult, ToolSpec, Warrant, Watcher,
+    Answer, Artifacts, Asker, Event, FailureKind, Gate, Progress, Tool, ToolCall, ToolResult, ToolSpec, Warrant,
+    Watcher,
 };
 
 /// The longest output of one call that reaches the model, in bytes: a context window is small, and a
@@ -30,6 +31,8 @@ pub struct Toolbox {
     warrant: Option<Arc<dyn Warrant>>,
     /// Tools of others, with what is said when one is called.
     bound: Vec<(String, String)>,
+    /// Where calls wait, and the tools that do not: they wait for others, who come to the gate themselves.
+    gate: Option<(Arc<dyn Gate>, Vec<String>)>,
 }
 
 /// A tool, and what is worked out once for all of its calls.
@@ -62,7 +65,7 @@ impl Toolbox {
             held.push(Held { tool, name, schema: OnceLock::new() });
         }
         let (scope, asker, artifacts, warrant, bound) = (ToolScope::default(), None, None, None, Vec::new());
-        Ok(Self { tools: held, specs, scope, asker, artifacts, warrant, bound })
+        Ok(Self { tools: held, specs, scope, asker, artifacts, warrant, bound, gate: None })
     }
 
     /// The same; who calls one of these tools, which work for other agents, is told so.
@@ -86,6 +89,12 @@ impl Toolbox {
     /// The same, with a place for outputs that are too long for a model.
     pub fn keeping(mut self, artifacts: Arc<dyn Artifacts>) -> Self {
         self.artifacts = Some(artifacts);
+        self
+    }
+
+    /// The same; all calls wait at a gate, but those of tools of the host.
+    pub fn behind(mut self, gate: Arc<dyn Gate>, host: &[Arc<dyn Tool>]) -> Self {
+        self.gate = Some((gate, host.iter().map(|tool| canonical_tool(&tool.spec().name)).collect()));
         self
     }
 
@@ -168,6 +177,14 @@ impl Toolbox {
         if let Err(reason) = self.permit(held.tool.as_ref(), call).await {
             return ToolResult::failed(FailureKind::Denied, format!("`{}` is refused: {reason}", call.tool));
         }
+        let gate = self.gate.as_ref().filter(|(_, free)| !free.contains(&held.name));
+        let _entered = match gate {
+            None => None,
+            Some((gate, _)) => match gate.enter().await {
+                Ok(entered) => Some(entered),
+                Err(why) => return ToolResult::failed(FailureKind::Limit, why),
+            },
+        };
         self.bounded(call, held.tool.call(&call.input.to_string(), progress).await)
     }
 

@@ -102,6 +102,7 @@ impl<'a> Conversation<'a> {
             assembly: Arc::clone(&assembly),
             config,
             workspace: workspace.clone(),
+            ration: None,
             data: settings.data.clone(),
             connected: Mutex::new(HashMap::new()),
         };

@@ -9,6 +9,7 @@ use std::{
 use palisade_agent::{Provider, Runtime, Seat, Tool};
 use palisade_catalog::{Chosen, Effective, Equipped, Outfitter};
 use palisade_model::{Target, suited};
+use palisade_sandbox::Limits;
 
 use crate::{
     artifacts::Shelf,
@@ -16,6 +17,7 @@ use crate::{
     choose,
     config::Config,
     outside::Place,
+    serve::Ration,
 };
 
 /// What agents work with that other agents ask.
@@ -23,6 +25,8 @@ pub(crate) struct Outfit {
     pub(crate) assembly: Arc<Assembly>,
     pub(crate) config: Arc<Config>,
     pub(crate) workspace: PathBuf,
+    /// The share of whoever they work for; absent: the whole machine.
+    pub(crate) ration: Option<Arc<Ration>>,
     /// Where outputs are kept that are too long for a model.
     pub(crate) data: Option<PathBuf>,
     /// The models that were connected to before, by what they are called.
@@ -62,8 +66,17 @@ impl Outfitter for Outfit {
     }
 
     fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String> {
-        let mut equipped =
-            self.assembly.equip(effective, &self.workspace, host).map_err(|error| format!("{error:#}"))?;
+        let told = |error| format!("{error:#}");
+        let mut equipped = match &self.ration {
+            None => self.assembly.equip(effective, &self.workspace, host).map_err(told)?,
+            Some(ration) => {
+                let memory = ration.memory(effective.limits.memory);
+                let limits = Limits { memory, ..effective.limits };
+                let effective = Effective { limits, ..effective.clone() };
+                let equipped = self.assembly.equip(&effective, &self.workspace, host).map_err(told)?;
+                Equipped { toolbox: equipped.toolbox.behind(ration.gate(memory), host), ..equipped }
+            }
+        };
         if let Some(data) = &self.data {
             equipped.toolbox = equipped.toolbox.keeping(Arc::new(Shelf::below(data)));
         }

@@ -106,6 +106,7 @@ mod tests {
             summary: text(),
             duration: Duration::from_micros(3),
             bytes: 4,
+            peak_memory: 5,
             denials: vec![text()],
             artifact,
         };

@@ -1,6 +1,8 @@
 //! `palisade serve` behind its routes: every tenant's agents, and what they work with.
 
 mod household;
+pub(crate) mod log;
+mod ration;
 mod tenant_settings;
 
 use std::{
@@ -10,15 +12,16 @@ use std::{
 };
 
 use async_trait::async_trait;
-use palisade_agent::{Asker, Client, Delegation, LOCAL_TENANT, Store, Watcher};
+use palisade_agent::{Asker, Client, Delegation, LOCAL_TENANT, Purse, Span, Store, Usage, UsageQuery, Watcher};
 use palisade_sandbox::Engine;
-use palisade_server::{AgentCard, House, Refused, ToolCard};
+use palisade_server::{AgentCard, House, Quotas, Refused, ToolCard};
 use palisade_store::Tenants;
 use serde_json::Value;
 
 use crate::{config::Config, places::Lookup, render::Terminal, settings::Settings};
 
 pub(crate) use household::Household;
+pub(crate) use ration::Ration;
 pub(crate) use tenant_settings::TenantSettings;
 
 /// The agents of every tenant. A tenant's are loaded when somebody of it first asks.
@@ -42,6 +45,16 @@ impl LocalHouse {
         Ok(data.join("tenants").join(tenant))
     }
 
+    /// What a tenant has used up today.
+    async fn spent_today(&self, tenant: &str) -> Result<Usage, Refused> {
+        let since = Some(Purse::day_began());
+        let query = UsageQuery { tenant: tenant.to_owned(), by: Span::Day, since, agent: None };
+        let rows = self.store.usage(&query).await.map_err(|error| Refused::Broken(error.to_string()))?;
+        let mut spent = Usage::default();
+        rows.iter().for_each(|row| spent += row.spending.usage);
+        Ok(spent)
+    }
+
     async fn household(&self, tenant: &str) -> Result<Arc<Household>, Refused> {
         // Settings that were changed hold from the next request on.
         let settings = match tenant {
@@ -54,7 +67,10 @@ impl LocalHouse {
         }
         let opened = match tenant {
             LOCAL_TENANT => Household::local(self),
-            _ => Household::of(self, tenant, &self.folder(tenant)?, &TenantSettings::read(&settings)?),
+            _ => {
+                let (own, spent) = (TenantSettings::read(&settings)?, self.spent_today(tenant).await?);
+                Household::of(self, tenant, &self.folder(tenant)?, &own, spent)
+            }
         };
         let household = Arc::new(opened.map_err(|error| Refused::Broken(format!("{error:#}")))?);
         let mut households = self.households.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,8 +85,8 @@ impl House for LocalHouse {
         Ok(self.household(tenant).await?.agents())
     }
 
-    async fn explain(&self, tenant: &str, agent: &str) -> Result<Value, Refused> {
-        self.household(tenant).await?.explain(agent)
+    async fn explain(&self, tenant: &str, agent: &str, chain: &[String]) -> Result<Value, Refused> {
+        self.household(tenant).await?.explain(agent, chain)
     }
 
     async fn tools(&self, tenant: &str) -> Result<Vec<ToolCard>, Refused> {
@@ -85,6 +101,10 @@ impl House for LocalHouse {
         TenantSettings::read(&settings).map(|_| settings)
     }
 
+    fn quotas(&self, settings: &Value) -> Result<Quotas, Refused> {
+        TenantSettings::read(settings).map(|settings| settings.quotas())
+    }
+
     async fn hub(&self, tenant: &str) -> Result<Arc<Delegation>, Refused> {
         Ok(self.household(tenant).await?.hub())
     }
@@ -96,6 +116,6 @@ impl House for LocalHouse {
         watcher: Arc<dyn Watcher>,
         asker: Arc<dyn Asker>,
     ) -> Result<Client, Refused> {
-        self.household(tenant).await?.client(tenant, agent, watcher, asker)
+        self.household(tenant).await?.client(agent, watcher, asker)
     }
 }

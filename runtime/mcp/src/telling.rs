@@ -61,6 +61,7 @@ mod tests {
             summary: "no".to_owned(),
             duration: Duration::ZERO,
             bytes: 2,
+            peak_memory: 0,
             denials: denials.iter().map(ToString::to_string).collect(),
             artifact: None,
         }

@@ -50,6 +50,9 @@ pub enum OciError {
         /// What it says about it.
         detail: String,
     },
+    /// What is to be published is none.
+    #[error("this cannot be published: {0}")]
+    Unfit(String),
     /// It sends us where we do not go.
     #[error("{registry} sends us elsewhere, and we do not go there: {reason}")]
     Astray {

@@ -304,15 +304,16 @@ pub(crate) fn config() -> Config {
 fn pool(settings: Settings) -> PoolingAllocationConfig {
     // There is as much of everything as all slots together can take, so that no guest takes what
     // another needs. Instances are only counted; a memory is address space (4 GiB, of which a
-    // process has 128 TiB), and a table 800 kB of it. Python's compiler makes components of about
+    // process has 128 TiB: above 5,000 slots not every one can have four), and a table 800 kB of it. Python's compiler makes components of about
     // forty instances, JavaScript's of three memories.
     const INSTANCES: u32 = 64;
     const MEMORIES: u32 = 4;
+    const MOST_MEMORIES: u32 = 20_000;
     const TABLES: u32 = 16;
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(settings.slots)
         .total_core_instances(settings.slots.saturating_mul(INSTANCES))
-        .total_memories(settings.slots.saturating_mul(MEMORIES))
+        .total_memories(settings.slots.saturating_mul(MEMORIES).min(MOST_MEMORIES.max(settings.slots)))
         .total_tables(settings.slots.saturating_mul(TABLES))
         .total_stacks(settings.slots)
         .max_unused_warm_slots(settings.slots)

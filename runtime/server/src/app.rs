@@ -1,24 +1,29 @@
 //! The server as a value: what every route works with, and the table of routes.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     Router,
-    extract::{DefaultBodyLimit, Request, State},
+    extract::{DefaultBodyLimit, MatchedPath, Request, State},
     middleware::{self, Next},
     response::{IntoResponse as _, Response},
 };
 use futures_util::FutureExt as _;
-use palisade_agent::{Ending, RunEnd, Store, StoreError};
-use palisade_store::{Database, Idempotency, Tenants};
+use http::StatusCode;
+use palisade_agent::{Ending, LOCAL_TENANT, RunEnd, RunRecord, Store, StoreError};
+use palisade_store::{Database, Idempotency, OpenRuns, Tenants};
 
 use crate::{
-    admission::Admission,
+    admission::{Admission, Share},
     entry,
     guard::{self, Names},
     house::{House, Quotas},
     metrics::Metrics,
     problem::Problem,
+    rate::Rate,
     routes,
     runs::Runs,
 };
@@ -32,8 +37,6 @@ pub struct Settings {
     pub names: Vec<String>,
     /// How many runs are at work at the same time.
     pub runs: u32,
-    /// What a tenant has that nothing else was said of.
-    pub quotas: Quotas,
     /// The largest body of a request.
     pub body: usize,
 }
@@ -49,6 +52,7 @@ struct Inner {
     runs: Runs,
     admission: Admission,
     metrics: Metrics,
+    rate: Rate,
 }
 
 /// How many runs that were left behind are looked at together.
@@ -58,8 +62,8 @@ impl App {
     /// A server of a house over a database.
     pub fn new(settings: Settings, database: Database, house: Arc<dyn House>) -> Self {
         let runs = Runs::new(Arc::clone(&house), Arc::clone(&database.events));
-        let (admission, metrics) = (Admission::of(settings.runs), Metrics::default());
-        Self(Arc::new(Inner { settings, database, house, runs, admission, metrics }))
+        let (admission, metrics, rate) = (Admission::of(settings.runs), Metrics::default(), Rate::default());
+        Self(Arc::new(Inner { settings, database, house, runs, admission, metrics, rate }))
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -75,14 +79,19 @@ impl App {
     }
 
     /// What a tenant may use up.
-    pub(crate) async fn quotas(&self, tenant: &str) -> Result<Quotas, Problem> {
-        let settings = self.tenants().tenant(tenant).await?.settings;
-        let own: Quotas = settings
-            .get("quotas")
-            .map(|quotas| serde_json::from_value(quotas.clone()).map_err(|_| Problem::internal()))
-            .transpose()?
-            .unwrap_or_default();
-        Ok(own.or(self.settings().quotas))
+    async fn quotas(&self, tenant: &str) -> Result<Quotas, Problem> {
+        match tenant {
+            LOCAL_TENANT => Ok(Quotas::default()),
+            _ => Ok(self.house().quotas(&self.tenants().tenant(tenant).await?.settings)?),
+        }
+    }
+
+    pub(crate) fn open_runs(&self) -> &dyn OpenRuns {
+        self.0.database.runs.as_ref()
+    }
+
+    pub(crate) fn rate(&self) -> &Rate {
+        &self.0.rate
     }
 
     pub(crate) fn idempotency(&self) -> &dyn Idempotency {
@@ -112,7 +121,7 @@ impl App {
             .merge(routes::known(self))
             .merge(routes::open())
             .fallback(|| async { Problem::not_found() })
-            .method_not_allowed_fallback(|| async { Problem::not_found() })
+            .method_not_allowed_fallback(|| async { Problem::no_method() })
             .layer(DefaultBodyLimit::max(self.settings().body))
             .layer(middleware::from_fn_with_state(self.clone(), entry::enter_where_wanted))
             .layer(middleware::from_fn_with_state(self.clone(), counted))
@@ -121,7 +130,8 @@ impl App {
             .with_state(self.clone())
     }
 
-    /// Goes on with runs that a process left behind which is gone; one that cannot be gone on with is ended.
+    /// Goes on with runs that a process left behind which is gone, each when it is its tenant's turn; one that cannot
+    /// be gone on with is ended. Gives how many there are.
     pub async fn go_on(&self) -> Result<usize, StoreError> {
         let (mut count, mut after) = (0, None::<(String, String)>);
         loop {
@@ -130,36 +140,41 @@ impl App {
             let Some(last) = left.last() else { return Ok(count) };
             after = Some((last.session.tenant.clone(), last.id.clone()));
             // Runs that agents began are ended with those that began them.
-            for run in left.iter().filter(|run| run.parent.is_none()) {
-                count += usize::from(self.go_on_with(run).await?);
+            for run in left.into_iter().filter(|run| run.parent.is_none()) {
+                count += 1;
+                let app = self.clone();
+                tokio::spawn(async move {
+                    if let Err(error) = app.go_on_with(&run).await {
+                        tracing::warn!(run = run.id, %error, "a run that was left cannot be gone on with");
+                    }
+                });
             }
         }
     }
 
-    async fn go_on_with(&self, run: &palisade_agent::RunRecord) -> Result<bool, StoreError> {
+    async fn go_on_with(&self, run: &RunRecord) -> Result<(), StoreError> {
         let tenant = &run.session.tenant;
-        let Ok(admitted) = self.admission().admit(tenant, routes::share(self.settings().quotas)).await else {
-            return Ok(false);
-        };
-        match self.runs().go_on(run, admitted).await {
-            Ok(_) => Ok(true),
+        let share = Share { waiting: u32::MAX, ..routes::share(self.quotas(tenant).await.unwrap_or_default()) };
+        // Not let in: the server is about to stop, and the next one goes on.
+        let Ok(admitted) = self.admission().admit(tenant, share).await else { return Ok(()) };
+        let problem = match self.runs().go_on(run, admitted).await {
+            Ok(_) => return Ok(()),
             // Somebody is at it.
-            Err(problem) if problem.status().as_u16() == 409 => Ok(false),
-            Err(problem) => {
-                let owner = palisade_store::this_process();
-                let lease = match self.store().claim(tenant, &run.id, owner, Duration::from_secs(30)).await {
-                    Ok(lease) => lease,
-                    Err(StoreError::Busy { .. } | StoreError::NoRun(_) | StoreError::NoSession(_)) => return Ok(false),
-                    Err(error) => return Err(error),
-                };
-                let ending = Ending::Failed(format!("the server was started again: {}", problem.detail()));
-                self.store().end(&lease, &RunEnd { ending, spending: run.spending }).await?;
-                Ok(false)
-            }
-        }
+            Err(problem) if problem.status() == StatusCode::CONFLICT => return Ok(()),
+            Err(problem) => problem,
+        };
+        let owner = palisade_store::this_process();
+        let lease = match self.store().claim(tenant, &run.id, owner, Duration::from_secs(30)).await {
+            Ok(lease) => lease,
+            Err(StoreError::Busy { .. } | StoreError::NoRun(_) | StoreError::NoSession(_)) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let ending = Ending::Failed(format!("the server was started again: {}", problem.detail()));
+        self.store().end(&lease, &RunEnd { ending, spending: run.spending }).await
     }
 
-    /// Lets nobody in any more, and waits until all runs are over; what is not over by then is cancelled.
+    /// Lets nobody in any more, and waits until all runs are over. What is not over by then is left as it is: the next
+    /// server goes on with it.
     pub async fn drain(&self, patience: Duration) {
         self.admission().close();
         let idle = async {
@@ -167,22 +182,20 @@ impl App {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        if tokio::time::timeout(patience, idle).await.is_err() {
-            self.runs().cancel_all();
-            let idle = async {
-                while self.runs().count() > 0 {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            };
-            drop(tokio::time::timeout(Duration::from_secs(5), idle).await);
-        }
+        drop(tokio::time::timeout(patience, idle).await);
     }
 }
 
-/// Counts answers; a route that panics is answered, too.
+/// Counts answers and logs them; a route that panics is answered, too. Of a request nothing is logged but which route
+/// it came to: paths hold ids, and everything else may hold a secret.
 async fn counted(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (method, started) = (request.method().clone(), Instant::now());
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let answered = std::panic::AssertUnwindSafe(next.run(request)).catch_unwind().await;
-    let response = answered.unwrap_or_else(|_| Problem::internal().into_response());
-    app.metrics().answered(response.status().as_u16());
+    let response = answered.unwrap_or_else(|_| Problem::broken(&"a route panicked").into_response());
+    let status = response.status().as_u16();
+    app.metrics().answered(status);
+    let (route, millis) = (route.as_deref().unwrap_or("-"), started.elapsed().as_millis() as u64);
+    tracing::info!(%method, route, status, millis, "answered");
     response
 }

@@ -1,8 +1,9 @@
-//! The body of a request: JSON, bounded, without doubt about what it says.
+//! What a request says, in its path, its query and its body: JSON, bounded, without doubt about what it says. What
+//! cannot be understood is a [`Problem`].
 
 use axum::{
     body::Bytes,
-    extract::{FromRequest, Request},
+    extract::{FromRequest, FromRequestParts, Request},
     http::header,
 };
 use palisade_agent::strict_json;
@@ -12,6 +13,16 @@ use crate::problem::Problem;
 
 /// A JSON body. No member may be there twice or be unknown.
 pub(crate) struct Json<T>(pub(crate) T);
+
+/// What the path says.
+#[derive(FromRequestParts)]
+#[from_request(via(axum::extract::Path), rejection(Problem))]
+pub(crate) struct Path<T>(pub(crate) T);
+
+/// What the query says.
+#[derive(FromRequestParts)]
+#[from_request(via(axum::extract::Query), rejection(Problem))]
+pub(crate) struct Query<T>(pub(crate) T);
 
 /// A JSON body, or none.
 pub(crate) struct Optional<T>(pub(crate) Option<T>);

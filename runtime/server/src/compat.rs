@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use crate::{
     app::App,
+    body,
     entry::{Caller, Scope},
     problem::Problem,
 };
@@ -43,7 +44,7 @@ async fn models(State(app): State<App>, caller: Caller) -> Result<Json<Value>, c
 async fn model(
     State(app): State<App>,
     caller: Caller,
-    axum::extract::Path(model): axum::extract::Path<String>,
+    body::Path(model): body::Path<String>,
 ) -> Result<Json<Value>, chat::Failed> {
     caller.may(Scope::Read)?;
     let agents = app.house().agents(&caller.tenant).await.map_err(Problem::from)?;

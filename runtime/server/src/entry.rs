@@ -1,6 +1,6 @@
 //! Who asks. The tenant of a request comes from its key, and from nothing else in it.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Instant};
 
 use axum::{
     extract::{FromRequestParts, Request, State},
@@ -12,7 +12,7 @@ use palisade_agent::LOCAL_TENANT;
 use palisade_store::KeyRecord;
 use sha2::{Digest as _, Sha256};
 
-use crate::{app::App, problem::Problem, routes};
+use crate::{app::App, house::Quotas, problem::Problem, routes};
 
 /// What every key begins with, so that one that is found somewhere is known for what it is.
 const MARK: &str = "pal_";
@@ -91,18 +91,25 @@ pub(crate) struct Caller {
     pub(crate) tenant: Arc<str>,
     /// The key; absent: somebody on this machine, where no keys are wanted.
     pub(crate) key: Option<Arc<str>>,
+    /// What its tenant may use up.
+    pub(crate) quotas: Quotas,
     scopes: Vec<Scope>,
 }
 
 impl Caller {
     /// Whoever sits at this machine.
     fn local() -> Self {
-        Self { tenant: LOCAL_TENANT.into(), key: None, scopes: Scope::ALL.to_vec() }
+        Self { tenant: LOCAL_TENANT.into(), key: None, quotas: Quotas::default(), scopes: Scope::ALL.to_vec() }
     }
 
-    fn of(key: KeyRecord) -> Self {
+    fn of(key: KeyRecord, quotas: Quotas) -> Self {
         let scopes = key.scopes.iter().filter_map(|name| Scope::named(name)).collect();
-        Self { tenant: key.tenant.into(), key: Some(key.id.into()), scopes }
+        Self { tenant: key.tenant.into(), key: Some(key.id.into()), quotas, scopes }
+    }
+
+    /// What the key is good for.
+    pub(crate) fn scopes(&self) -> &[Scope] {
+        &self.scopes
     }
 
     /// Whether the key is good for something.
@@ -154,17 +161,18 @@ async fn who(app: &App, headers: &HeaderMap) -> Result<Caller, Problem> {
     }
     // When a key was last used is good to know and nothing to fail for.
     drop(app.tenants().used_key(&key.tenant, &key.id).await);
-    Ok(Caller::of(key))
+    let quotas = app.house().quotas(&tenant.settings)?;
+    app.rate().take(&tenant.id, quotas.requests, Instant::now())?;
+    Ok(Caller::of(key, quotas))
 }
 
 /// The key that a request carries: as a bearer, or as clients of Anthropic send it.
 fn secret(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter().chain(headers.get_all("x-api-key"));
-    let (Some(first), None) = (given.next(), given.next()) else {
-        return match headers.contains_key(header::AUTHORIZATION) {
-            true => Err(Problem::unauthorized("a request carries one key")),
-            false => Ok(None),
-        };
+    let first = match (given.next(), given.next()) {
+        (Some(first), None) => first,
+        (None, _) => return Ok(None),
+        (Some(_), Some(_)) => return Err(Problem::unauthorized("a request carries one key")),
     };
     let text = first.to_str().map_err(|_| Problem::unauthorized("a key is plain text"))?.trim();
     let bearer = text.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
@@ -207,5 +215,6 @@ mod tests {
         assert_eq!(of(&[]), Ok(None));
         assert_eq!(of(&[("authorization", "Bearer a"), ("authorization", "Bearer b")]), Err(401));
         assert_eq!(of(&[("authorization", "Bearer a"), ("x-api-key", "b")]), Err(401));
+        assert_eq!(of(&[("x-api-key", "a"), ("x-api-key", "b")]), Err(401));
     }
 }

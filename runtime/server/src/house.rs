@@ -13,8 +13,9 @@ pub trait House: Send + Sync + 'static {
     /// The agents that a tenant sees, by name.
     async fn agents(&self, tenant: &str) -> Result<Vec<AgentCard>, Refused>;
 
-    /// What one of them may do, as `palisade explain --json` says it.
-    async fn explain(&self, tenant: &str, agent: &str) -> Result<Value, Refused>;
+    /// What one of them may do, as `palisade explain --json` says it, when the last of a chain of agents asks it that ask
+    /// each other; with what is cut (`cut`), the chain (`chain`) and whom it may ask itself (`asks`).
+    async fn explain(&self, tenant: &str, agent: &str, chain: &[String]) -> Result<Value, Refused>;
 
     /// The tools there are for a tenant's agents.
     async fn tools(&self, tenant: &str) -> Result<Vec<ToolCard>, Refused>;
@@ -24,6 +25,9 @@ pub trait House: Send + Sync + 'static {
 
     /// What a tenant's settings come to, as they are kept: checked, so that nothing is set that is not enforced.
     fn settings(&self, settings: Value) -> Result<Value, Refused>;
+
+    /// What a tenant with these settings may use up.
+    fn quotas(&self, settings: &Value) -> Result<Quotas, Refused>;
 
     /// Where the work of a tenant's agents is done.
     async fn hub(&self, tenant: &str) -> Result<Arc<Delegation>, Refused>;
@@ -98,6 +102,12 @@ pub struct Quotas {
     pub waiting: Option<u32>,
     /// Requests in a minute.
     pub requests: Option<u32>,
+    /// Tools that work at the same time; other calls wait.
+    pub sandboxes: Option<u32>,
+    /// MiB of memory of all tools that work at the same time; other calls wait.
+    pub memory_mib: Option<u32>,
+    /// Seconds that its tools may work in every minute, added together; then calls wait for the next.
+    pub sandbox_seconds: Option<u32>,
     /// Tokens in a day, in UTC.
     pub tokens: Option<u64>,
     /// Millionths of a dollar in a day, in UTC.
@@ -105,12 +115,28 @@ pub struct Quotas {
 }
 
 impl Quotas {
+    /// What a tenant has of which nothing else is said: as many tools at work as the machine has cores, so that one
+    /// tenant leaves room for the next.
+    pub fn usual(cores: u32) -> Self {
+        Self {
+            runs: Some(16),
+            waiting: Some(100),
+            requests: Some(600),
+            sandboxes: Some(cores.max(1)),
+            memory_mib: Some(1024),
+            ..Self::default()
+        }
+    }
+
     /// These, and where nothing is said the others.
     pub fn or(self, others: Self) -> Self {
         Self {
             runs: self.runs.or(others.runs),
             waiting: self.waiting.or(others.waiting),
             requests: self.requests.or(others.requests),
+            sandboxes: self.sandboxes.or(others.sandboxes),
+            memory_mib: self.memory_mib.or(others.memory_mib),
+            sandbox_seconds: self.sandbox_seconds.or(others.sandbox_seconds),
             tokens: self.tokens.or(others.tokens),
             cost_micros: self.cost_micros.or(others.cost_micros),
         }

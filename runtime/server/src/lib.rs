@@ -17,6 +17,7 @@ mod listen;
 mod metrics;
 mod page;
 mod problem;
+mod rate;
 mod routes;
 mod runs;
 mod stream;

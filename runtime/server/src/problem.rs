@@ -2,6 +2,7 @@
 
 use axum::{
     body::Body,
+    extract::rejection::{PathRejection, QueryRejection},
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -53,6 +54,12 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not-found", "There is no such thing", "There is nothing of this name here.")
     }
 
+    /// It cannot be asked for like this.
+    pub(crate) fn no_method() -> Self {
+        let detail = "The header `Allow` says what can be done here.";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "no-method", "It cannot be asked for like this", detail)
+    }
+
     /// It is in use, or there already.
     pub(crate) fn conflict(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "conflict", "It cannot be done now", detail)
@@ -81,7 +88,13 @@ impl Problem {
     }
 
     /// Something is wrong in here; what, is for the log.
-    pub(crate) fn internal() -> Self {
+    pub(crate) fn broken(error: &dyn std::fmt::Display) -> Self {
+        tracing::error!(%error, "a request failed");
+        Self::internal()
+    }
+
+    /// Something is wrong in here that the log tells of already.
+    fn internal() -> Self {
         let detail = "The server's log says what it was.";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Something is wrong in the server", detail)
     }
@@ -134,9 +147,25 @@ impl From<StoreError> for Problem {
                 })
             }
             StoreError::Invalid(detail) => Self::unprocessable(detail),
-            StoreError::Full(_) | StoreError::Unavailable(_) => Self::unavailable("the database cannot be used now", 5),
-            _ => Self::internal(),
+            StoreError::Full(_) | StoreError::Unavailable(_) => {
+                tracing::warn!(%error, "the database cannot be used");
+                Self::unavailable("the database cannot be used now", 5)
+            }
+            _ => Self::broken(&error),
         }
+    }
+}
+
+impl From<QueryRejection> for Problem {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::invalid(rejection.body_text())
+    }
+}
+
+/// A path whose parts make no sense leads nowhere.
+impl From<PathRejection> for Problem {
+    fn from(_: PathRejection) -> Self {
+        Self::not_found()
     }
 }
 
@@ -145,7 +174,7 @@ impl From<Refused> for Problem {
         match refused {
             Refused::Unknown(_) => Self::not_found(),
             Refused::Unusable(why) => Self::unprocessable(why),
-            Refused::Broken(_) => Self::internal(),
+            broken @ Refused::Broken(_) => Self::broken(&broken),
         }
     }
 }

@@ -31,7 +31,8 @@ pub(crate) fn known(_: &App) -> Router<App> {
         .route("/api/sessions/{session}/clear", post(sessions::clear))
         .route("/api/sessions/{session}/entries", get(sessions::entries))
         .route("/api/sessions/{session}/run", get(runs::last))
-        .route("/api/runs", post(runs::begin))
+        .route("/api/me", get(agents::me))
+        .route("/api/runs", get(runs::list).post(runs::begin))
         .route("/api/runs/{run}", get(runs::one))
         .route("/api/runs/{run}/events", get(runs::events))
         .route("/api/runs/{run}/cancel", post(runs::cancel))
@@ -63,9 +64,11 @@ pub(crate) fn is_open(path: &str) -> bool {
 
 /// Has an agent work on something, when it is the caller's turn.
 pub(crate) async fn admitted(app: &App, caller: &Caller, inquiry: Inquiry) -> Result<Started, Problem> {
-    let quotas = app.quotas(&caller.tenant).await?;
-    let admitted =
-        app.admission().admit(&caller.tenant, share(quotas)).await.inspect_err(|_| app.metrics().run_refused())?;
+    let admitted = app
+        .admission()
+        .admit(&caller.tenant, share(caller.quotas))
+        .await
+        .inspect_err(|_| app.metrics().run_refused())?;
     let started = app.runs().begin(&caller.tenant, inquiry, admitted).await?;
     app.metrics().run_begun();
     Ok(started)

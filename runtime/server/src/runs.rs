@@ -47,6 +47,8 @@ pub(crate) enum Asked {
     ApprovalWanted {
         /// What the decision is known by.
         approval: String,
+        /// The call.
+        call: String,
         /// The tool.
         tool: String,
         /// What it is called with.
@@ -153,13 +155,6 @@ impl Runs {
         self.lock().len()
     }
 
-    /// Ends all of them.
-    pub(crate) fn cancel_all(&self) {
-        for live in self.lock().values() {
-            live.cancel();
-        }
-    }
-
     /// What was told of a run, from a number on.
     pub(crate) async fn told(
         &self,
@@ -193,7 +188,7 @@ impl Live {
         let mut conclusion = self.conclusion.clone();
         match conclusion.wait_for(Option::is_some).await.map(|it| it.clone()) {
             Ok(Some(ended)) => ended,
-            _ => Err(Problem::internal()),
+            _ => Err(Problem::broken(&"a run ended without a word")),
         }
     }
 
@@ -256,6 +251,7 @@ impl Asker for Desk {
         let (decide, decided) = oneshot::channel();
         let asked = Asked::ApprovalWanted {
             approval: approval.clone(),
+            call: call.id.clone(),
             tool: call.tool.clone(),
             input: call.input.clone(),
             why: why.to_owned(),
@@ -299,7 +295,10 @@ async fn write(events: Arc<dyn RunEvents>, lease: Lease, mut told: mpsc::Receive
         match events.append(&lease, next, &texts).await {
             Ok(()) => next += texts.len() as u64,
             // Somebody else goes on with the run, or it cannot be written now; what was said is in the session.
-            Err(_) => continue,
+            Err(error) => {
+                tracing::warn!(%error, "events of a run were not written");
+                continue;
+            }
         }
         last.send_replace(next - 1);
     }

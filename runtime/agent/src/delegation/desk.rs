@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Account, Agent, Asker, Budget, Cancellation, Canceller, Ceiling, Ending, Event, FailureKind, Lease, Listing,
-    NewSession, Provider, RunRecord, Seat, Session, SessionKey, SessionOrigin, Usage, Watcher, cancellation,
+    NewSession, Provider, Purse, RunRecord, Seat, Session, SessionKey, SessionOrigin, Usage, Watcher, cancellation,
 };
 
 /// Who asks.
@@ -28,6 +28,8 @@ pub struct Client {
     pub ceiling: Ceiling,
     /// What one request may use up at most.
     pub budget: Budget,
+    /// What all its requests together are paid out of.
+    pub purse: Option<Arc<Purse>>,
     /// The folder that is worked in, as sessions keep it.
     pub workspace: Option<String>,
     /// What agents speak to that name no model.
@@ -257,13 +259,15 @@ fn sit_down(client: &Client) -> (Arc<Place>, Canceller) {
     let grants = Some(Grants::everything());
     let agent = Agent { grants, ..Agent::new(format!("tenant {}", client.tenant), "whoever asks from outside") };
     let Budget { depth, .. } = client.budget;
+    // One level is the client itself.
+    let account = Account::open(Budget { depth: depth.saturating_add(1), ..client.budget });
+    let account = client.purse.iter().fold(account, |account, purse| account.out_of(Arc::clone(purse)));
     let seat = Seat {
         session: SessionKey::new(&client.tenant, ""),
         run: None,
         agent,
         ceiling: client.ceiling.clone(),
-        // One level is the client itself.
-        account: Account::open(Budget { depth: depth.saturating_add(1), ..client.budget }),
+        account,
         cancellation: Cancellation::clone(&cancelled),
         chain: Vec::new(),
         messages: 0,

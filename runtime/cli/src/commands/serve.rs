@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use palisade_agent::StoreError;
 use palisade_sandbox::Engine;
-use palisade_server::{App, Bounds, Quotas};
+use palisade_server::{App, Bounds};
 use palisade_store::Tenants;
 use tokio::{
     net::TcpListener,
@@ -23,7 +23,10 @@ use crate::{
     database::{self, Database},
     places::Lookup,
     render::{Line, Style, Terminal},
-    serve::LocalHouse,
+    serve::{
+        LocalHouse,
+        log::{self, Detail, Form},
+    },
     settings::Settings,
 };
 
@@ -52,6 +55,12 @@ pub(crate) struct Arguments {
     /// Run tools in this process and not in one of their own (docs/apart.md).
     #[arg(long)]
     no_apart: bool,
+    /// How much is written to standard error.
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "info")]
+    log: Detail,
+    /// As lines of text or of JSON.
+    #[arg(long, value_enum, value_name = "FORM", default_value = "text")]
+    log_format: Form,
     /// How long runs under way are waited for when the server stops, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     patience: u64,
@@ -69,6 +78,7 @@ Exit codes: 0 it was stopped, 1 it could not be started";
 const BODY: usize = 4 << 20;
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
+    log::begin(arguments.log, arguments.log_format)?;
     let wants_keys = arguments.keys || !is_loopback(arguments.listen.ip());
     let config = Config::load(&Sources::of(settings, None)).accepted(terminal)?;
     config.warn(terminal);
@@ -104,7 +114,6 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
                 wants_keys,
                 names: arguments.allowed_host.clone(),
                 runs: arguments.runs,
-                quotas: Quotas::default(),
                 body: BODY,
             },
             kept,

@@ -81,6 +81,7 @@ fn finished(id: &str, tool: &str, failure: Option<FailureKind>) -> Event {
         summary: "what came of it".to_owned(),
         duration: Duration::from_millis(12),
         bytes: 2048,
+        peak_memory: 0,
         denials: vec![],
         artifact: None,
     }

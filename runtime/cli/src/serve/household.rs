@@ -8,12 +8,18 @@ use std::{
 };
 
 use anyhow::Context as _;
-use palisade_agent::{Asker, Budget, Ceiling, Client, Delegation, DelegationLimits, Provider, Watcher};
-use palisade_catalog::{Explanation, FindError, LocalCrew, SharedRegistry, available, effective, skills_of};
+use palisade_agent::{
+    Agent, Asker, Budget, Ceiling, Client, DELEGATION_TOOLS, Delegation, DelegationLimits, LOCAL_TENANT, Provider,
+    Purse, Usage, Watcher,
+};
+use palisade_catalog::{
+    Explanation, FindError, LocalCrew, Registry, SharedRegistry, Under, available, effective, effective_under,
+    skills_of,
+};
 use palisade_server::{AgentCard, Refused, ToolCard};
 use serde_json::{Value, json};
 
-use super::{LocalHouse, TenantSettings};
+use super::{LocalHouse, Ration, TenantSettings};
 use crate::{
     assemble::{self, Assembly},
     choose,
@@ -32,24 +38,40 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One tenant's agents.
 pub(crate) struct Household {
+    tenant: String,
     workspace: PathBuf,
     registry: SharedRegistry,
     config: Arc<Config>,
     ceiling: Ceiling,
+    purse: Option<Arc<Purse>>,
     data: Option<PathBuf>,
     hub: Arc<Delegation>,
+}
+
+/// What a tenant may do and use up.
+struct Share {
+    ceiling: Ceiling,
+    ration: Option<Arc<Ration>>,
+    purse: Option<Arc<Purse>>,
 }
 
 impl Household {
     /// Of the one who works alone: as `palisade run` has them.
     pub(crate) fn local(house: &LocalHouse) -> anyhow::Result<Self> {
         let (workspace, registry) = house.lookup.open(&house.settings)?;
-        Self::open(house, palisade_agent::LOCAL_TENANT, &house.settings, workspace, registry, Ceiling::open())
+        let share = Share { ceiling: Ceiling::open(), ration: None, purse: None };
+        Self::open(house, LOCAL_TENANT, &house.settings, workspace, registry, share)
     }
 
-    /// Of a tenant: everything in a folder of its own.
+    /// Of a tenant, which has used up something today: everything in a folder of its own.
     #[expect(clippy::disallowed_methods, reason = "a folder of this program, which tenants do not choose")]
-    pub(crate) fn of(house: &LocalHouse, tenant: &str, folder: &Path, own: &TenantSettings) -> anyhow::Result<Self> {
+    pub(crate) fn of(
+        house: &LocalHouse,
+        tenant: &str,
+        folder: &Path,
+        own: &TenantSettings,
+        spent: Usage,
+    ) -> anyhow::Result<Self> {
         let workspace = own.workspace.clone().unwrap_or_else(|| folder.join("workspace"));
         std::fs::create_dir_all(&workspace).with_context(|| workspace.display().to_string())?;
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -62,8 +84,13 @@ impl Household {
         };
         let lookup = Lookup::in_folder(workspace, None);
         let (workspace, registry) = lookup.open(&settings)?;
-        let ceiling = Ceiling { grants: own.grants(), ..Ceiling::open() };
-        Self::open(house, tenant, &settings, workspace, registry, ceiling)
+        let quotas = own.quotas();
+        let share = Share {
+            ceiling: Ceiling { grants: own.grants(), ..Ceiling::open() },
+            ration: Some(Arc::new(Ration::of(&quotas))),
+            purse: Some(Arc::new(Purse::new(quotas.tokens, quotas.cost_micros, spent))),
+        };
+        Self::open(house, tenant, &settings, workspace, registry, share)
     }
 
     fn open(
@@ -71,14 +98,15 @@ impl Household {
         tenant: &str,
         settings: &Settings,
         workspace: PathBuf,
-        registry: palisade_catalog::Registry,
-        ceiling: Ceiling,
+        registry: Registry,
+        share: Share,
     ) -> anyhow::Result<Self> {
         let assembly = Assembly::sharing(&house.engine, settings, &house.terminal, tenant).reaching(&house.config);
         let outfit = Outfit {
             assembly: Arc::new(assembly),
             config: Arc::clone(&house.config),
             workspace: workspace.clone(),
+            ration: share.ration,
             data: settings.data.clone(),
             connected: Mutex::new(HashMap::new()),
         };
@@ -88,7 +116,8 @@ impl Household {
         let (limits, owner) = (DelegationLimits::default(), palisade_store::this_process());
         let hub = Arc::new(Delegation::new(Arc::clone(&house.store), Arc::new(crew), limits, owner));
         let (config, data) = (Arc::clone(&house.config), settings.data.clone());
-        Ok(Self { workspace, registry, config, ceiling, data, hub })
+        let (tenant, Share { ceiling, purse, .. }) = (tenant.to_owned(), share);
+        Ok(Self { tenant, workspace, registry, config, ceiling, purse, data, hub })
     }
 
     /// Where its work is done.
@@ -99,7 +128,6 @@ impl Household {
     /// Somebody who asks one of its agents.
     pub(crate) fn client(
         &self,
-        tenant: &str,
         agent: &str,
         watcher: Arc<dyn Watcher>,
         asker: Arc<dyn Asker>,
@@ -114,9 +142,10 @@ impl Household {
         let provider = assemble::connected(target, &effective, &place).map_err(unusable)?;
         let budget = Budget { steps: u32::MAX, time: LONGEST, ..agent.budget() };
         Ok(Client {
-            tenant: tenant.to_owned(),
+            tenant: self.tenant.clone(),
             ceiling: self.ceiling.clone(),
             budget,
+            purse: self.purse.clone(),
             workspace: Some(self.workspace.display().to_string()),
             provider: Arc::<dyn Provider>::from(provider),
             watcher,
@@ -148,14 +177,58 @@ impl Household {
         cards.collect()
     }
 
-    /// What one of its agents may do.
-    pub(crate) fn explain(&self, agent: &str) -> Result<Value, Refused> {
+    /// What one of its agents may do, asked by the last of others, which was asked by the one before it.
+    pub(crate) fn explain(&self, agent: &str, chain: &[String]) -> Result<Value, Refused> {
         let registry = self.looked_at();
+        let available = available(&registry);
+        let (mut ceiling, mut asked_by) = (self.ceiling.clone(), format!("tenant {}", self.tenant));
+        let mut above: Option<Agent> = None;
+        for name in chain {
+            let asked = self.asked(&registry, above.as_ref(), name)?;
+            let effective =
+                effective_under(&asked, &available, &registry, Under { ceiling: &ceiling, asked_by: &asked_by });
+            ceiling = match self.config.typed.intersects {
+                true => effective.handed_down_with_tools(),
+                false => effective.handed_down(),
+            };
+            (asked_by, above) = (asked.name.clone(), Some(asked));
+        }
+        let asked = self.asked(&registry, above.as_ref(), agent)?;
         let found = registry.look_up(agent).map_err(refused)?;
-        let effective = effective(&self.config.budgeted(found.agent), &available(&registry), &registry);
+        let effective =
+            effective_under(&asked, &available, &registry, Under { ceiling: &ceiling, asked_by: &asked_by });
         let skills = skills_of(&effective, &registry.skills());
         let explanation = Explanation::new(&effective, &skills, found.shadows, found.warnings(), &[]);
-        serde_json::to_value(&explanation).map_err(|error| Refused::Broken(error.to_string()))
+        let mut shown = serde_json::to_value(&explanation).map_err(|error| Refused::Broken(error.to_string()))?;
+        let may_ask = |other: &&Agent| effective.grants.agents.iter().any(|granted| granted.matches(&other.name));
+        let asks: Vec<String> =
+            match effective.tools.iter().any(|tool| DELEGATION_TOOLS.contains(&tool.candidate.name())) {
+                true => {
+                    registry.askable_by(&asked).into_iter().filter(may_ask).map(|other| other.name.clone()).collect()
+                }
+                false => Vec::new(),
+            };
+        if let Some(shown) = shown.as_object_mut() {
+            shown.extend([
+                ("cut".to_owned(), json!(effective.cut)),
+                ("chain".to_owned(), json!(chain)),
+                ("asks".to_owned(), json!(asks)),
+            ]);
+            if self.tenant != LOCAL_TENANT {
+                // Where the operator keeps things is nobody's business.
+                shown.insert("path".to_owned(), Value::Null);
+            }
+        }
+        Ok(shown)
+    }
+
+    /// An agent as it is found, or as another one finds it.
+    fn asked(&self, registry: &Registry, above: Option<&Agent>, name: &str) -> Result<Agent, Refused> {
+        let agent = match above {
+            None => registry.look_up(name).map_err(refused)?.agent,
+            Some(above) => registry.may_ask(above, name).map_err(|error| Refused::Unusable(error.to_string()))?,
+        };
+        Ok(self.config.budgeted(agent))
     }
 
     /// Its tools.
@@ -191,7 +264,7 @@ impl Household {
     }
 
     /// The agents as they are now; if the configuration cannot be used, as they were.
-    fn looked_at(&self) -> Arc<palisade_catalog::Registry> {
+    fn looked_at(&self) -> Arc<Registry> {
         drop(self.registry.refresh());
         self.registry.now()
     }

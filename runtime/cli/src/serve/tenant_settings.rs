@@ -30,6 +30,12 @@ impl TenantSettings {
         Ok(read)
     }
 
+    /// What it may use up; where nothing is said, what is usual on this machine.
+    pub(crate) fn quotas(&self) -> Quotas {
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        self.quotas.or(Quotas::usual(u32::try_from(cores).unwrap_or(u32::MAX)))
+    }
+
     /// What its agents may do at most.
     pub(crate) fn grants(&self) -> Grants {
         self.grants.clone().unwrap_or_else(|| Grants {

@@ -50,6 +50,7 @@ fn sent(content: bool, ending: Ending) -> (String, String) {
         summary: "not for you".into(),
         duration: Duration::ZERO,
         bytes: 3,
+        peak_memory: 0,
         denials: vec![],
         artifact: None,
     });

@@ -1,38 +1,22 @@
 //! How a package lies in a registry.
+//!
+//! The words of the specification (manifests, descriptors, the configuration of a component) are those of
+//! `oci-client` and `oci-wasm`, so that what we publish is what their users read. How they are carried is ours.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use oci_client::manifest::{OCI_IMAGE_MEDIA_TYPE, OciDescriptor, OciImageManifest};
+use oci_wasm::{ToConfig, WASM_LAYER_MEDIA_TYPE, WasmConfig};
 
-use crate::Sha256;
+use crate::{Sha256, oci::OciError};
 
 /// A manifest of one artifact.
-pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(super) const MANIFEST: &str = OCI_IMAGE_MEDIA_TYPE;
 /// A whole package.
 pub(super) const PACKAGE: &str = "application/vnd.palisade.plugin.v1.tar+gzip";
 /// What such an artifact is.
 const PLUGIN: &str = "application/vnd.palisade.plugin.v1";
 /// One component, as the CNCF's layout has it.
-pub(super) const WASM: &str = "application/wasm";
-const WASM_CONFIG: &str = "application/vnd.wasm.config.v0+json";
+pub(super) const WASM: &str = WASM_LAYER_MEDIA_TYPE;
 const EMPTY_CONFIG: &str = "application/vnd.oci.empty.v1+json";
-
-/// A manifest, as far as it is read.
-#[derive(Debug, Deserialize)]
-pub(super) struct Manifest {
-    #[serde(default)]
-    pub(super) layers: Vec<Descriptor>,
-}
-
-/// What a manifest says of one blob.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Descriptor {
-    #[serde(rename = "mediaType")]
-    pub(super) kind: String,
-    pub(super) digest: Sha256,
-    pub(super) size: u64,
-    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
-    pub(super) annotations: std::collections::BTreeMap<String, String>,
-}
 
 /// An artifact that is to be published: its blobs, each with its digest, and its manifest.
 pub(super) struct Artifact {
@@ -40,40 +24,38 @@ pub(super) struct Artifact {
     pub(super) manifest: Vec<u8>,
 }
 
-fn descriptor(kind: &str, blob: &[u8]) -> Descriptor {
-    let annotations = std::collections::BTreeMap::new();
-    Descriptor { kind: kind.to_owned(), digest: Sha256::of(blob), size: blob.len() as u64, annotations }
-}
-
 /// A whole package; equal packages are equal artifacts.
-pub(super) fn of_package(packed: Vec<u8>) -> Artifact {
-    let config = b"{}".to_vec();
-    let manifest = json!({
-        "schemaVersion": 2,
-        "mediaType": MANIFEST,
-        "artifactType": PLUGIN,
-        "config": descriptor(EMPTY_CONFIG, &config),
-        "layers": [descriptor(PACKAGE, &packed)],
-    });
-    Artifact { blobs: vec![config, packed], manifest: manifest.to_string().into_bytes() }
+pub(super) fn of_package(packed: Vec<u8>) -> Result<Artifact, OciError> {
+    artifact(Some(PLUGIN), (EMPTY_CONFIG, b"{}".to_vec()), (PACKAGE, packed))
 }
 
-/// One component, for everybody's use.
-pub(super) fn of_component(wasm: Vec<u8>, imports: &[String], exports: &[String]) -> Artifact {
-    let config: Value = json!({
-        // When it was made is nobody's business, and would make equal components different artifacts.
-        "created": "1970-01-01T00:00:00Z",
-        "architecture": "wasm",
-        "os": "wasip2",
-        "layerDigests": [Sha256::of(&wasm)],
-        "component": { "exports": exports, "imports": imports, "target": null },
-    });
-    let config = config.to_string().into_bytes();
-    let manifest = json!({
-        "schemaVersion": 2,
-        "mediaType": MANIFEST,
-        "config": descriptor(WASM_CONFIG, &config),
-        "layers": [descriptor(WASM, &wasm)],
-    });
-    Artifact { blobs: vec![config, wasm], manifest: manifest.to_string().into_bytes() }
+/// One component, for everybody's use; equal components are equal artifacts.
+pub(super) fn of_component(wasm: Vec<u8>) -> Result<Artifact, OciError> {
+    let unfit = |error: anyhow::Error| OciError::Unfit(format!("{error:#}"));
+    let (mut config, layer) = WasmConfig::from_raw_component(wasm, None).map_err(unfit)?;
+    // When it was made is nobody's business, and would make equal components different artifacts.
+    config.created = Default::default();
+    let config = config.to_config().map_err(unfit)?;
+    artifact(None, (&config.media_type, config.data.to_vec()), (&layer.media_type, layer.data.to_vec()))
+}
+
+fn artifact(kind: Option<&str>, config: (&str, Vec<u8>), layer: (&str, Vec<u8>)) -> Result<Artifact, OciError> {
+    let manifest = OciImageManifest {
+        media_type: Some(MANIFEST.to_owned()),
+        artifact_type: kind.map(ToOwned::to_owned),
+        config: descriptor(config.0, &config.1),
+        layers: vec![descriptor(layer.0, &layer.1)],
+        ..OciImageManifest::default()
+    };
+    let manifest = serde_json::to_vec(&manifest).map_err(|error| OciError::Unfit(error.to_string()))?;
+    Ok(Artifact { blobs: vec![config.1, layer.1], manifest })
+}
+
+fn descriptor(kind: &str, blob: &[u8]) -> OciDescriptor {
+    OciDescriptor {
+        media_type: kind.to_owned(),
+        digest: Sha256::of(blob).to_string(),
+        size: i64::try_from(blob.len()).unwrap_or(i64::MAX),
+        ..OciDescriptor::default()
+    }
 }

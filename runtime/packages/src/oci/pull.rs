@@ -1,12 +1,10 @@
 //! Fetching a package.
 
+use oci_client::manifest::{OciDescriptor, OciManifest};
+
 use crate::{
     Limits, Package, Sha256, archive,
-    oci::{
-        OciError, Registry,
-        layout::{self, Descriptor, Manifest},
-        transport::Watch,
-    },
+    oci::{OciError, Registry, layout, transport::Watch},
     signature::{Key, Verdict},
 };
 
@@ -31,18 +29,18 @@ pub enum Found {
 impl Registry {
     /// Fetches the package. `watch` is told how many bytes there are, and of how many.
     pub async fn pull(&self, watch: Watch<'_>) -> Result<Pulled, OciError> {
-        let (manifest, digest) = self.manifest(&self.reference.wanted()).await?;
+        let (layers, digest) = self.manifest(&self.reference.wanted()).await?;
         if let Some(expected) = self.reference.digest.filter(|expected| *expected != digest) {
             return Err(OciError::OtherDigest { expected, found: digest });
         }
         let what = self.reference.to_string();
-        let found = match layer(&manifest) {
-            Some(layer) if layer.kind == layout::PACKAGE => {
+        let found = match layer(&layers) {
+            Some(layer) if layer.media_type == layout::PACKAGE => {
                 Found::Package(archive::unpack(&self.blob(layer, Limits::PLUGIN.total, watch).await?, &what)?)
             }
             Some(layer) => Found::Component(self.blob(layer, Limits::PLUGIN.file, watch).await?),
             None => {
-                let kinds: Vec<&str> = manifest.layers.iter().map(|layer| layer.kind.as_str()).collect();
+                let kinds: Vec<&str> = layers.iter().map(|layer| layer.media_type.as_str()).collect();
                 let kinds: String = kinds.join(", ").chars().take(200).collect();
                 return Err(self.transport.nonsense(&format!(
                     "it has neither a plugin nor one component under that name, but: {}",
@@ -58,31 +56,38 @@ impl Registry {
         super::signed::verdict(self, digest, keys).await
     }
 
-    /// A manifest, with the digest of what came.
-    pub(super) async fn manifest(&self, wanted: &str) -> Result<(Manifest, Sha256), OciError> {
+    /// The layers of a manifest, with the digest of what came; an index of several artifacts has none of its own.
+    pub(super) async fn manifest(&self, wanted: &str) -> Result<(Vec<OciDescriptor>, Sha256), OciError> {
         let answer = self.transport.get(&format!("manifests/{wanted}"), layout::MANIFEST).await?;
         let answer = self.transport.succeeded(answer)?;
-        let manifest = serde_json::from_slice(&answer.body)
-            .map_err(|error| self.transport.nonsense(&format!("the manifest cannot be read: {error}")))?;
-        Ok((manifest, Sha256::of(&answer.body)))
+        let layers = match serde_json::from_slice(&answer.body) {
+            Ok(OciManifest::Image(manifest)) => manifest.layers,
+            Ok(OciManifest::ImageIndex(_)) => Vec::new(),
+            Err(error) => return Err(self.transport.nonsense(&format!("the manifest cannot be read: {error}"))),
+        };
+        Ok((layers, Sha256::of(&answer.body)))
     }
 
     /// A blob that is what its description says.
-    pub(super) async fn blob(&self, layer: &Descriptor, most: u64, watch: Watch<'_>) -> Result<Vec<u8>, OciError> {
-        if layer.size > most {
+    pub(super) async fn blob(&self, layer: &OciDescriptor, most: u64, watch: Watch<'_>) -> Result<Vec<u8>, OciError> {
+        let nonsense = |what: &str| self.transport.nonsense(&format!("a layer of the manifest has {what}"));
+        let expected: Sha256 =
+            layer.digest.parse().map_err(|_| nonsense("a digest of another form than `sha256:…`"))?;
+        let size = u64::try_from(layer.size).map_err(|_| nonsense("less than no bytes"))?;
+        if size > most {
             return Err(OciError::TooLarge { what: self.reference.to_string(), most });
         }
-        let bytes = self.transport.get_blob(&format!("blobs/{}", layer.digest), layer.size, watch).await?;
+        let bytes = self.transport.get_blob(&format!("blobs/{expected}"), size, watch).await?;
         match Sha256::of(&bytes) {
-            found if found == layer.digest => Ok(bytes),
-            found => Err(OciError::OtherDigest { expected: layer.digest, found }),
+            found if found == expected => Ok(bytes),
+            found => Err(OciError::OtherDigest { expected, found }),
         }
     }
 }
 
 /// The layer that is meant: our package, or the one component there is.
-fn layer(manifest: &Manifest) -> Option<&Descriptor> {
-    let of_kind = |kind: &'static str| manifest.layers.iter().filter(move |layer| layer.kind == kind);
+fn layer(layers: &[OciDescriptor]) -> Option<&OciDescriptor> {
+    let of_kind = |kind: &'static str| layers.iter().filter(move |layer| layer.media_type == kind);
     of_kind(layout::PACKAGE).next().or_else(|| {
         let mut components = of_kind(layout::WASM);
         components.next().filter(|_| components.next().is_none())

@@ -15,17 +15,12 @@ impl Registry {
     /// Publishes a whole package under the reference's tag. Gives what it can be pinned by.
     pub async fn push(&self, package: &Package) -> Result<Sha256, OciError> {
         let packed = archive::pack(package).map_err(|error| PackageError::Archive(error.to_string()))?;
-        self.publish(layout::of_package(packed)).await
+        self.publish(layout::of_package(packed)?).await
     }
 
     /// Publishes one component as others do, for everybody's use.
-    pub async fn push_component(
-        &self,
-        wasm: Vec<u8>,
-        imports: &[String],
-        exports: &[String],
-    ) -> Result<Sha256, OciError> {
-        self.publish(layout::of_component(wasm, imports, exports)).await
+    pub async fn push_component(&self, wasm: Vec<u8>) -> Result<Sha256, OciError> {
+        self.publish(layout::of_component(wasm)?).await
     }
 
     async fn publish(&self, artifact: Artifact) -> Result<Sha256, OciError> {

@@ -33,14 +33,14 @@ struct Image {
 }
 
 pub(super) async fn verdict(registry: &Registry, digest: Sha256, keys: &[Key]) -> Result<Verdict, OciError> {
-    let manifest = match registry.manifest(&format!("sha256-{}.sig", digest.hex())).await {
-        Ok((manifest, _)) => manifest,
+    let layers = match registry.manifest(&format!("sha256-{}.sig", digest.hex())).await {
+        Ok((layers, _)) => layers,
         Err(OciError::Refused { status: 404, .. }) => return Ok(Verdict::Unsigned),
         Err(error) => return Err(error),
     };
     let mut verdict = Verdict::Unsigned;
-    for layer in manifest.layers.iter().filter(|layer| layer.kind == PAYLOAD).take(MOST) {
-        let Some(signature) = layer.annotations.get(SIGNATURE) else { continue };
+    for layer in layers.iter().filter(|layer| layer.media_type == PAYLOAD).take(MOST) {
+        let Some(signature) = layer.annotations.as_ref().and_then(|all| all.get(SIGNATURE)) else { continue };
         let payload = registry.blob(layer, LARGEST, &|_, _| {}).await?;
         // A good signature of another artifact says nothing of this one.
         let is_about_it = serde_json::from_slice(&payload)

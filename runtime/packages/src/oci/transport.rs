@@ -72,10 +72,12 @@ impl Transport {
             .connect_timeout(CONNECT)
             .read_timeout(IDLE)
             .timeout(TOTAL)
+            // A proxy would look names up itself, and where they lead could not be looked at.
+            .no_proxy()
             .dns_resolver(Resolver(Arc::clone(&guard)));
         if reference.is_loopback() {
             // Nothing is encrypted, so no certificates are needed; not every machine has some.
-            client = client.no_proxy().tls_certs_only([]);
+            client = client.tls_certs_only([]);
         }
         let client = client.build().map_err(|error| OciError::NoClient(reason(&error)))?;
         let base = format!("{}://{}/v2/{}/", guard.scheme(), reference.registry, reference.repository);

@@ -40,7 +40,7 @@ impl Once {
         let fingerprint: [u8; 32] = Sha256::digest(asked.to_string()).into();
         let known = match app.idempotency().begin(&tenant, &key, fingerprint, LASTS).await? {
             Begun::Fresh => None,
-            Begun::Done(answer) => Some(serde_json::from_str(&answer).map_err(|_| Problem::internal())?),
+            Begun::Done(answer) => Some(serde_json::from_str(&answer).map_err(|error| Problem::broken(&error))?),
             Begun::UnderWay => return Err(Problem::conflict("the same request is being worked on")),
             Begun::Conflict => {
                 return Err(Problem::unprocessable("another request had this `Idempotency-Key`; take a new one"));

@@ -2,12 +2,11 @@
 //! whoever looks at them.
 
 use axum::{
-    extract::Path,
     http::{HeaderName, HeaderValue, header},
     response::{IntoResponse, Response},
 };
 
-use crate::problem::Problem;
+use crate::{body, problem::Problem};
 
 /// Nothing but what this server itself has, nobody else's frame, and no way from a text to markup or to a script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -53,7 +52,7 @@ pub(super) async fn index() -> Response {
 }
 
 /// What belongs to it.
-pub(super) async fn file(Path(name): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn file(body::Path(name): body::Path<String>) -> Result<Response, Problem> {
     let found = FILES.iter().find(|(file, _, _)| *file == name);
     found.map(|(_, kind, text)| answer(kind, text)).ok_or_else(Problem::not_found)
 }

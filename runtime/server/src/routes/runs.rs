@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::State,
     http::{HeaderMap, StatusCode},
     response::IntoResponse,
 };
@@ -14,6 +14,7 @@ use crate::{
     app::App,
     body,
     entry::{Caller, Scope},
+    page::Wanted,
     problem::Problem,
     stream,
 };
@@ -122,8 +123,59 @@ pub(super) async fn begin(
     Ok((StatusCode::OK, Json(Run { answer: Some(concluded.answer), failure: concluded.failure, ..run })))
 }
 
+/// Which runs at work are wanted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Following {
+    /// The id that they come after: `next` of the page before.
+    after: Option<String>,
+    /// At most so many, 1 to 200; 50 if this is left out.
+    limit: Option<usize>,
+}
+
+/// Runs at work, by their ids.
+#[derive(Debug, Serialize)]
+pub(super) struct Working {
+    data: Vec<AtWork>,
+    /// What the next ones come after; absent: these are the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A run at work.
+#[derive(Debug, Serialize)]
+struct AtWork {
+    #[serde(flatten)]
+    run: Run,
+    /// How many of its calls wait for somebody to decide.
+    waiting: usize,
+}
+
+/// The runs that clients began and that did not end.
+pub(super) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    body::Query(Following { after, limit }): body::Query<Following>,
+) -> Result<Json<Working>, Problem> {
+    caller.may(Scope::Read)?;
+    let (limit, _) = Wanted { limit, offset: None }.span()?;
+    let after = after.as_deref().map(|run| (caller.tenant.as_ref(), run));
+    let mut runs = app.open_runs().open_runs(Some(&caller.tenant), after, limit.saturating_add(1)).await?;
+    let next = (runs.len() > limit).then(|| runs.get(limit - 1).map(|run| run.id.clone())).flatten();
+    runs.truncate(limit);
+    let data = runs.into_iter().filter(|run| run.parent.is_none()).map(|run| AtWork {
+        waiting: app.runs().live(&caller.tenant, &run.id).map_or(0, |live| live.waiting().len()),
+        run: Run::of(run),
+    });
+    Ok(Json(Working { data: data.collect(), next }))
+}
+
 /// One run.
-pub(super) async fn one(State(app): State<App>, caller: Caller, Path(run): Path<String>) -> Result<Json<Run>, Problem> {
+pub(super) async fn one(
+    State(app): State<App>,
+    caller: Caller,
+    body::Path(run): body::Path<String>,
+) -> Result<Json<Run>, Problem> {
     caller.may(Scope::Read)?;
     Ok(Json(Run::of(app.store().run(&caller.tenant, &run).await?)))
 }
@@ -132,7 +184,7 @@ pub(super) async fn one(State(app): State<App>, caller: Caller, Path(run): Path<
 pub(super) async fn last(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
+    body::Path(session): body::Path<String>,
 ) -> Result<Json<Run>, Problem> {
     caller.may(Scope::Read)?;
     let key = SessionKey::new(caller.tenant.to_string(), session);
@@ -151,8 +203,8 @@ pub(super) struct After {
 pub(super) async fn events(
     State(app): State<App>,
     caller: Caller,
-    Path(run): Path<String>,
-    Query(After { after }): Query<After>,
+    body::Path(run): body::Path<String>,
+    body::Query(After { after }): body::Query<After>,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, Problem> {
     caller.may(Scope::Read)?;
@@ -169,7 +221,7 @@ pub(super) async fn events(
 pub(super) async fn cancel(
     State(app): State<App>,
     caller: Caller,
-    Path(run): Path<String>,
+    body::Path(run): body::Path<String>,
 ) -> Result<(StatusCode, Json<Run>), Problem> {
     caller.may(Scope::Run)?;
     let known = app.store().run(&caller.tenant, &run).await?;
@@ -188,7 +240,7 @@ pub(super) async fn cancel(
 pub(super) async fn approvals(
     State(app): State<App>,
     caller: Caller,
-    Path(run): Path<String>,
+    body::Path(run): body::Path<String>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Read)?;
     app.store().run(&caller.tenant, &run).await?;
@@ -214,7 +266,7 @@ enum Decided {
 pub(super) async fn decide(
     State(app): State<App>,
     caller: Caller,
-    Path((run, approval)): Path<(String, String)>,
+    body::Path((run, approval)): body::Path<(String, String)>,
     body::Json(Decision { decision }): body::Json<Decision>,
 ) -> Result<StatusCode, Problem> {
     caller.may(Scope::Approve)?;

@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    Json,
-    extract::{Path, Query, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use jiff::Timestamp;
 use palisade_agent::{Change, Entry, Listing, NewSession, Session, SessionKey};
 use serde::{Deserialize, Serialize};
@@ -40,7 +36,7 @@ pub(super) struct Filter {
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
-    Query(filter): Query<Filter>,
+    body::Query(filter): body::Query<Filter>,
 ) -> Result<Json<Page<Session>>, Problem> {
     caller.may(Scope::Read)?;
     let (limit, offset) = Wanted { limit: filter.limit, offset: filter.offset }.span()?;
@@ -95,7 +91,7 @@ fn key(caller: &Caller, session: String) -> SessionKey {
 pub(super) async fn one(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
+    body::Path(session): body::Path<String>,
 ) -> Result<Json<Session>, Problem> {
     caller.may(Scope::Read)?;
     Ok(Json(app.store().session(&key(&caller, session)).await?))
@@ -127,7 +123,7 @@ mod double {
 pub(super) async fn change(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
+    body::Path(session): body::Path<String>,
     body::Json(changed): body::Json<Changed>,
 ) -> Result<Json<Session>, Problem> {
     caller.may(Scope::Run)?;
@@ -148,7 +144,7 @@ pub(super) async fn change(
 pub(super) async fn clear(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
+    body::Path(session): body::Path<String>,
 ) -> Result<Json<Session>, Problem> {
     caller.may(Scope::Run)?;
     Ok(Json(app.store().clear(&key(&caller, session)).await?))
@@ -158,7 +154,7 @@ pub(super) async fn clear(
 pub(super) async fn delete(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
+    body::Path(session): body::Path<String>,
 ) -> Result<StatusCode, Problem> {
     caller.may(Scope::Run)?;
     app.store().delete(&key(&caller, session)).await?;
@@ -178,8 +174,8 @@ pub(super) struct Said {
 pub(super) async fn entries(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
-    Query(wanted): Query<Wanted>,
+    body::Path(session): body::Path<String>,
+    body::Query(wanted): body::Query<Wanted>,
 ) -> Result<Json<Page<Said>>, Problem> {
     caller.may(Scope::Read)?;
     let (limit, offset) = wanted.span()?;

@@ -1,10 +1,6 @@
 //! Tenants and their keys: the operator's.
 
-use axum::{
-    Json,
-    extract::{Path, Query, State},
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use jiff::Timestamp;
 use palisade_store::{KeyRecord, NewKey, NewTenant, Tenant, TenantChange};
 use serde::{Deserialize, Serialize};
@@ -37,7 +33,7 @@ fn shown(tenant: &Tenant) -> Value {
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
-    Query(After { after, limit }): Query<After>,
+    body::Query(After { after, limit }): body::Query<After>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Admin)?;
     let (limit, _) = Wanted { limit, offset: None }.span()?;
@@ -73,7 +69,7 @@ pub(super) async fn create(
 pub(super) async fn one(
     State(app): State<App>,
     caller: Caller,
-    Path(tenant): Path<String>,
+    body::Path(tenant): body::Path<String>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Admin)?;
     Ok(Json(shown(&app.tenants().tenant(&tenant).await?)))
@@ -95,7 +91,7 @@ pub(super) struct Changed {
 pub(super) async fn change(
     State(app): State<App>,
     caller: Caller,
-    Path(tenant): Path<String>,
+    body::Path(tenant): body::Path<String>,
     body::Json(changed): body::Json<Changed>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Admin)?;
@@ -108,7 +104,7 @@ pub(super) async fn change(
 pub(super) async fn delete(
     State(app): State<App>,
     caller: Caller,
-    Path(tenant): Path<String>,
+    body::Path(tenant): body::Path<String>,
 ) -> Result<StatusCode, Problem> {
     caller.may(Scope::Admin)?;
     app.tenants().delete_tenant(&tenant).await?;
@@ -142,7 +138,7 @@ impl Key {
 pub(super) async fn keys(
     State(app): State<App>,
     caller: Caller,
-    Path(tenant): Path<String>,
+    body::Path(tenant): body::Path<String>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Admin)?;
     app.tenants().tenant(&tenant).await?;
@@ -166,7 +162,7 @@ pub(super) struct Wished {
 pub(super) async fn add_key(
     State(app): State<App>,
     caller: Caller,
-    Path(tenant): Path<String>,
+    body::Path(tenant): body::Path<String>,
     body::Optional(wished): body::Optional<Wished>,
 ) -> Result<(StatusCode, Json<Key>), Problem> {
     caller.may(Scope::Admin)?;
@@ -179,7 +175,7 @@ pub(super) async fn add_key(
         )));
     }
     app.tenants().tenant(&tenant).await?;
-    let secret = KeySecret::make().map_err(|_| Problem::internal())?;
+    let secret = KeySecret::make().map_err(|error| Problem::broken(&error))?;
     let id = uuid::Uuid::new_v4().to_string();
     let new = NewKey { id, label: wished.label, hash: secret.hash(), scopes, expires_at: wished.expires_at };
     let key = app.tenants().add_key(&tenant, new).await?;
@@ -190,7 +186,7 @@ pub(super) async fn add_key(
 pub(super) async fn revoke(
     State(app): State<App>,
     caller: Caller,
-    Path((tenant, key)): Path<(String, String)>,
+    body::Path((tenant, key)): body::Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     caller.may(Scope::Admin)?;
     app.tenants().revoke_key(&tenant, &key).await?;

@@ -1,9 +1,6 @@
 //! What was used up, and what happened that somebody may want to look into.
 
-use axum::{
-    Json,
-    extract::{Query, State},
-};
+use axum::{Json, extract::State};
 use jiff::Timestamp;
 use palisade_agent::{AuditRecord, Span, UsageQuery, UsageRow};
 use serde::{Deserialize, Serialize};
@@ -11,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     app::App,
+    body,
     entry::{Caller, Scope},
     page::Wanted,
     problem::Problem,
@@ -44,7 +42,7 @@ pub(super) struct Rows {
 pub(super) async fn usage(
     State(app): State<App>,
     caller: Caller,
-    Query(asked): Query<Asked>,
+    body::Query(asked): body::Query<Asked>,
 ) -> Result<Json<Rows>, Problem> {
     caller.may(Scope::Read)?;
     let by = match asked.by {
@@ -68,7 +66,7 @@ pub(super) struct Which {
 pub(super) async fn audit(
     State(app): State<App>,
     caller: Caller,
-    Query(which): Query<Which>,
+    body::Query(which): body::Query<Which>,
 ) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Read)?;
     let (limit, _) = Wanted { limit: which.limit, offset: None }.span()?;

@@ -101,7 +101,7 @@ pub(super) fn install(
         summary.print(changes.as_ref(), terminal)?;
     }
     if before.is_none() && summary.asked.holds(Capability::Storage) {
-        warn_of_heritage(&summary.name, &config, settings, terminal)?;
+        warn_of_heritage(&summary.name, &config, settings, terminal);
     }
     let granted = choices.granted(&summary, before.as_ref(), changes.as_ref())?;
     if !choices.yes && !is_meant(&summary, &granted, choices.json, terminal)? {
@@ -121,15 +121,19 @@ pub(super) fn install(
 }
 
 /// Another plugin of this name may have been here before, and what it kept is not meant for everybody.
-fn warn_of_heritage(name: &str, config: &Config, settings: &Settings, terminal: &Terminal) -> anyhow::Result<()> {
-    let values = kept::count(name, config, settings)?;
-    if values > 0 {
-        terminal.warning(&format!(
+/// A database that cannot be opened keeps nobody from installing.
+fn warn_of_heritage(name: &str, config: &Config, settings: &Settings, terminal: &Terminal) {
+    match kept::count(name, config, settings) {
+        Ok(0) => {}
+        Ok(values) => terminal.warning(&format!(
             "a plugin called `{name}` was here before and kept {values} value(s), which this one reads if it is granted \
              `storage`; `palisade plugins remove {name} --forget` removes them with it"
-        ));
+        )),
+        Err(error) => terminal.warning(&format!(
+            "whether a plugin called `{name}` was here before and kept something, which this one would read if it is \
+             granted `storage`, cannot be said: {error:#}"
+        )),
     }
-    Ok(())
 }
 
 /// What is installed under the name of a package; what is there and was not installed, or came from elsewhere, is in

@@ -76,9 +76,7 @@ pub(crate) fn push(arguments: &PushArguments, settings: &Settings, terminal: &Te
     let digest = match &source {
         Source::Component(path) => {
             let wasm = fetch::read(path, palisade_packages::Limits::PLUGIN.file)?;
-            let compiled = assembly.compiler().prepare(&assembly.engine, &wasm)?;
-            let imports: Vec<String> = compiled.needs().imports.iter().map(|import| import.name.clone()).collect();
-            runtime.block_on(registry.push_component(wasm, &imports, &[]))?
+            runtime.block_on(registry.push_component(wasm))?
         }
         _ => runtime.block_on(registry.push(&fetched.package))?,
     };
