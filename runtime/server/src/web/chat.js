@@ -53,7 +53,8 @@ export async function show(session, agent) {
   leave();
   if (!session) return;
   const own = (current = { ...current, session, agent });
-  const [entries, run] = [await api.entries(session), await api.lastRun(session)];
+  const entries = await api.entries(session);
+  const run = entries.length ? await api.lastRun(session) : null;
   if (own !== current) return;
   const from = beginning(entries, run);
   const live = run?.status === "working";
