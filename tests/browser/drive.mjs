@@ -21,10 +21,13 @@ const scenario = (await import(`./scenarios/${name}.mjs`)).default;
 
 const model = new Model();
 console.log(await model.start());
-const [line] = await new Promise((resolve) => {
+const line = await new Promise((resolve) => {
   const lines = readline.createInterface({ input: process.stdin });
-  lines.once("line", (text) => resolve([text]));
+  lines.once("line", resolve);
+  // Whoever started this is gone before there was a server.
+  lines.once("close", () => resolve(null));
 });
+if (line === null) process.exit(1);
 const given = JSON.parse(line);
 const origin = `http://${given.address}`;
 const trap = await Trap.set();
@@ -56,7 +59,7 @@ async function watch(context, page) {
     addEventListener("securitypolicyviolation", (event) => window.tellRefused(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
   });
   page.on("pageerror", (error) => seen.errors.push(String(error)));
-  page.on("console", (message) => { if (message.type() === "error") seen.errors.push(message.text()); });
+  page.on("console", (message) => { if (message.type() === "error") seen.errors.push(`${message.text()} ${message.location().url}`); });
   page.on("dialog", (dialog) => { seen.errors.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
 }
 
@@ -78,6 +81,12 @@ async function accessible(page, state) {
   assert.ok(passes.length > 10, `${state}: hardly any rule was tried`);
 }
 
+// Whoever waits for what never comes is told so, and leaves no browser behind.
+const guard = setTimeout(() => {
+  console.error(`${name}: it does not come to an end`);
+  browser.close().finally(() => process.exit(1));
+}, 120_000);
+
 const world = { ...given, origin, model, trap, seen, fresh, api, accessible, assert };
 let code = 0;
 try {
@@ -92,6 +101,7 @@ try {
   const open = browser.contexts().flatMap((context) => context.pages());
   if (folder) for (const [at, page] of open.entries()) await page.screenshot({ path: path.join(folder, `${name}-${at}.png`) }).catch(() => {});
 }
+clearTimeout(guard);
 await browser.close();
 model.stop();
 trap.stop();

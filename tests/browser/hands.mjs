@@ -16,6 +16,19 @@ export async function say(page, text) {
 // Waits until nothing is at work.
 export const quiet = (page) => page.locator("#send:enabled").waitFor();
 
+// Waits until something read from the page is as it should be.
+export async function until(page, read, wanted) {
+  const expected = JSON.stringify(wanted);
+  let found;
+  // Each look takes a turn of the page, so that what it does meanwhile is done.
+  for (let looks = 0; looks < 400; looks++) {
+    found = await read();
+    if (JSON.stringify(found) === expected) return;
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+  }
+  throw new Error(`expected ${expected}, found ${JSON.stringify(found)}`);
+}
+
 // Begins a session with an agent and waits for its first answer.
 export async function talk(page, agent, text) {
   await page.locator("#new").click();
@@ -30,9 +43,14 @@ export const listed = (page) => page.locator("#sessions .session").evaluateAll((
 
 // Opens the menu of a session and chooses from it.
 export async function choose(page, title, action) {
-  await page.getByRole("button", { name: `Actions for ${title}`, exact: true }).click();
+  await page.getByRole("button", { name: `Actions for ${title}`, exact: true }).first().click();
   await page.getByRole("menuitem", { name: action }).click();
 }
+
+// Opens everything in a place that can be opened.
+export const unfold = (page, place) => page.evaluate((place) => {
+  for (const folder of document.querySelectorAll(`${place} details`)) folder.open = true;
+}, place);
 
 // What is said in the conversation, without what is only shown beside it.
 export const answers = (page) => page.locator("#log .turn.agent .markdown").allInnerTexts();

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a value that is not there fails the test")]
 #![expect(clippy::disallowed_methods, reason = "tests start the program and connect to it")]
 
+mod browser;
 mod keys;
 mod runs;
 mod strangers;

@@ -1,7 +1,7 @@
 // The page in every state, held against the rules of accessibility: names, roles, order, contrast, in light and dark,
 // wide and narrow.
 
-import { choose, quiet, say, visit } from "../hands.mjs";
+import { choose, quiet, say, unfold, visit } from "../hands.mjs";
 
 const ANSWER = "## Found\n\nSee `src/main.rs`, [there](https://example.test/).\n\n- [x] one\n- [ ] two\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n> quoted\n\n```rust\nfn main() {}\n```\n";
 
@@ -19,7 +19,7 @@ export default async function access(world) {
     await page.getByRole("button", { name: "Deny" }).click();
     await page.locator("#log h3", { hasText: "Found" }).waitFor();
     await quiet(page);
-    for (const summary of await page.locator("#timeline .calls > li > details > summary").all()) await summary.click();
+    await unfold(page, "#timeline");
     await page.locator("#timeline .powers").last().waitFor();
     await fine("an answer and its calls");
     await page.getByRole("button", { name: /^Actions for/ }).first().click();
@@ -37,7 +37,7 @@ export default async function access(world) {
     for (const [button, ready] of [["#show-scope", ".ceiling"], ["#show-usage", "svg"], ["#show-help", ".keys"], ["#show-key", "input"]]) {
       await page.locator(button).click();
       await page.locator(`dialog ${ready}`).first().waitFor();
-      for (const summary of await page.locator("dialog details > summary").all()) await summary.click();
+      await unfold(page, "dialog");
       await fine(button);
       await page.keyboard.press("Escape");
       await page.locator("dialog").waitFor({ state: "detached" });

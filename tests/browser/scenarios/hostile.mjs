@@ -1,6 +1,6 @@
 // What a model and a tool write is text: nothing of it runs, is fetched, or leads anywhere but to the web.
 
-import { quiet, say, visit } from "../hands.mjs";
+import { quiet, say, unfold, visit } from "../hands.mjs";
 
 const attack = (trap) => `
 <script>window.owned = "script"</script>
@@ -8,7 +8,7 @@ const attack = (trap) => `
 <svg onload="window.owned = 'svg'"><image href="${trap}/svg.png"></image></svg>
 <iframe srcdoc="<script>parent.owned = 'frame'</script>"></iframe>
 <style>@import url(${trap}/style.css); body { display: none }</style>
-<link rel="stylesheet" href="${trap}/link.css"><meta http-equiv="refresh" content="0; url=${trap}/meta">
+<link rel="stylesheet" href="${trap}/link.css"><meta http-equiv="refresh" content="600; url=${trap}/meta">
 <form action="${trap}/form"><button formaction="javascript:window.owned='form'">x</button></form>
 <a href="javascript:window.owned='link'" id="bait">bait</a>
 `;
@@ -37,10 +37,10 @@ export default async function hostile(world) {
 
   // The same text as markup, where nothing holds it: it does what it is made for, so that what follows says something.
   const bare = await world.fresh({}, false);
-  await bare.goto("about:blank");
-  await bare.setContent(text);
+  trap.bare = text;
+  await bare.goto(`${trap.url}/bare`);
   await bare.waitForFunction(() => window.owned);
-  assert.ok(trap.hits.length > 0);
+  await trap.sprung;
   await bare.context().close();
   trap.hits.length = 0;
 
@@ -51,9 +51,10 @@ export default async function hostile(world) {
   await page.locator("#log", { hasText: "The end." }).waitFor();
   await quiet(page);
   // Everything that can be opened is.
-  for (const summary of await page.locator("#timeline summary, #log summary").all()) await summary.click();
+  await unfold(page, "main");
+  await unfold(page, "#timeline");
   await page.locator("#timeline pre", { hasText: "window.owned" }).first().waitFor();
-  for (const summary of await page.locator("#timeline details details > summary").all()) await summary.click();
+  await unfold(page, "#timeline");
   await page.locator("#timeline .inside pre", { hasText: "window.owned" }).last().waitFor();
   const named = await world.api("GET", "/api/sessions");
   await world.api("PATCH", `/api/sessions/${named.data[0].sessionId}`, { name: "<img src=x onerror=window.owned=1>" });

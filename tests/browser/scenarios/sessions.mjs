@@ -1,6 +1,6 @@
 // Sessions are grouped by agent, pinned, renamed, searched, cleared and deleted.
 
-import { answers, choose, listed, talk, visit } from "../hands.mjs";
+import { answers, choose, listed, talk, until, visit } from "../hands.mjs";
 
 export default async function sessions(world) {
   const { assert, model } = world;
@@ -10,36 +10,36 @@ export default async function sessions(world) {
     await talk(page, agent, `tell me ${text}`);
   }
   const titles = async () => (await listed(page)).map(([agent, title]) => `${agent}: ${title}`);
-  assert.deepEqual(await titles(), ["worker: This is about rope.", "porter: This is about rivers.", "porter: This is about boats."]);
+  await until(page, titles, ["worker: This is about rope.", "porter: This is about rivers.", "porter: This is about boats."]);
 
   await choose(page, "This is about boats.", "Rename…");
-  await page.getByLabel("Name").fill("Boats");
+  await page.getByRole("textbox", { name: "Name" }).fill("Boats");
   await page.getByRole("button", { name: "Rename" }).click();
   await page.locator(".session", { hasText: "Boats" }).waitFor();
   await choose(page, "This is about rivers.", "Rename…");
-  await page.getByLabel("Name").fill("boats");
+  await page.getByRole("textbox", { name: "Name" }).fill("boats");
   await page.getByRole("button", { name: "Rename" }).click();
   // Two of one agent cannot be called alike: said in the box, which stays.
   await page.locator("dialog [role=alert]", { hasText: /boats/i }).waitFor();
   world.seen.errors.splice(0).forEach((text) => assert.match(text, /409/));
-  await page.getByLabel("Name").fill("Rivers");
-  await page.getByLabel("Name").press("Enter");
+  await page.getByRole("textbox", { name: "Name" }).fill("Rivers");
+  await page.getByRole("textbox", { name: "Name" }).press("Enter");
   await page.locator(".session", { hasText: "Rivers" }).waitFor();
 
   await choose(page, "Boats", "Pin");
   await page.locator(".session.pinned", { hasText: "Boats" }).waitFor();
-  assert.deepEqual(await titles(), ["porter: ★Boats", "porter: Rivers", "worker: This is about rope."]);
+  await until(page, titles, ["porter: ★Boats", "porter: Rivers", "worker: This is about rope."]);
 
   const search = page.getByLabel("Search sessions");
   await search.fill("ROPE");
-  assert.deepEqual(await titles(), ["worker: This is about rope."]);
+  await until(page, titles, ["worker: This is about rope."]);
   assert.equal(await page.locator("#found").innerText(), "1 session");
   await search.fill("porter riv");
-  assert.deepEqual(await titles(), ["porter: Rivers"]);
+  await until(page, titles, ["porter: Rivers"]);
   await search.fill("nowhere");
   await page.locator("#sessions", { hasText: "Nothing found." }).waitFor();
   await search.press("Escape");
-  assert.equal((await titles()).length, 3);
+  await until(page, async () => (await titles()).length, 3);
 
   // A session has an address, and the browser's way back works.
   await page.locator(".session a", { hasText: "Rivers" }).click();
@@ -56,7 +56,7 @@ export default async function sessions(world) {
   await choose(page, "Rivers", "Clear…");
   await page.getByRole("button", { name: "Clear", exact: true }).click();
   await page.locator("#empty").waitFor();
-  assert.deepEqual(await titles(), ["porter: ★Boats", "porter: Rivers", "worker: This is about rope."]);
+  await until(page, titles, ["porter: ★Boats", "porter: Rivers", "worker: This is about rope."]);
 
   await choose(page, "Rivers", "Delete…");
   await page.getByRole("button", { name: "Delete", exact: true }).click();

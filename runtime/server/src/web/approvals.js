@@ -26,12 +26,13 @@ export function ask(run, event, place) {
   const allow = button("Allow once", decide("allow"), { class: "strong", disabled: true });
   const deny = button("Deny", decide("deny"), { class: "danger", disabled: true });
   setTimeout(() => { for (const one of [allow, deny]) one.disabled = false; }, SIGHT);
+  const may = document.body.dataset.may?.split(" ").includes("approve");
   const who = event.agent ? `${event.agent} wants to call ` : "May this be called: ";
   const card = element("section", { class: "approval", tabindex: "-1", "aria-label": `Decide about ${event.tool}`, "data-approval": event.approval },
     element("h3", {}, who, element("code", {}, plain(event.tool))),
     element("p", {}, plain(event.why ?? "")),
     element("pre", { tabindex: "0", "aria-label": "What it is called with" }, element("code", {}, json(event.input))),
-    element("div", { class: "row" }, allow, deny), wrong);
+    may ? element("div", { class: "row" }, allow, deny) : element("p", { class: "dim" }, "The key of this page may not decide about it."), wrong);
   cards.set(event.approval, card);
   place(card);
   announce(`A decision is wanted about ${event.tool}. Press Alt and A to go there.`, true);

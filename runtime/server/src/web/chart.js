@@ -15,7 +15,7 @@ function ceiling(value) {
 }
 
 function table(title, rows, parts, show) {
-  const head = element("tr", {}, ["", ...parts.map((part) => part.name)].map((name) => element("th", { scope: "col" }, name)));
+  const head = element("tr", {}, ["of", ...parts.map((part) => part.name)].map((name) => element("th", { scope: "col" }, name)));
   const lines = rows.map((row) => element("tr", {}, element("th", { scope: "row" }, row.of), parts.map((part) => element("td", { class: "end" }, show(part.value(row))))));
   return element("details", {}, element("summary", {}, "As a table"),
     element("div", { class: "wide", tabindex: "0", role: "group", "aria-label": title },

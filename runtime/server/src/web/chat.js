@@ -15,9 +15,10 @@ const log = get("log");
 let current = { session: null, agent: "", run: null, stop: null, told: null };
 let reply = null;
 let calls = new Map();
+let loading = 0;
 let changed = () => {};
 
-// Whom to tell that a run begins to work (`true`) or is over (`false`).
+// Whom to tell that a run is at work (`working`), that none is, or that one has just ended (`ended`).
 export function onChange(take) { changed = take; }
 
 const isNear = () => log.scrollHeight - log.scrollTop - log.clientHeight < 120;
@@ -45,13 +46,18 @@ export function leave() {
   timeline.clear();
   approvals.clear();
   say("");
-  changed(false);
+  changed("idle");
 }
 
 // Shows a session: what was said before from its entries; the last run, if it is at work, as it tells itself.
 export async function show(session, agent) {
   leave();
   if (!session) return;
+  loading++;
+  try { await load(session, agent); } finally { loading--; }
+}
+
+async function load(session, agent) {
   const own = (current = { ...current, session, agent });
   const entries = await api.entries(session);
   const run = entries.length ? await api.lastRun(session) : null;
@@ -94,13 +100,13 @@ async function after(run, entries, own) {
 export async function ask(agent, session, text) {
   current = { ...current, agent, session };
   const turn = asked(text);
-  changed(true);
+  changed("working");
   say("waiting");
   try {
     const run = await api.begin(agent, session, text);
     attend(run.id, run.model);
   } catch (problem) {
-    changed(false);
+    changed("idle");
     say("");
     turn.remove();
     throw problem;
@@ -111,7 +117,7 @@ export async function ask(agent, session, text) {
 export async function attend(id, model) {
   current.stop?.abort();
   const own = (current = { ...current, run: id, stop: new AbortController(), told: new Told(id) });
-  changed(true);
+  changed("working");
   say("working");
   timeline.begin(own.agent, own.session, model);
   let last = 0;
@@ -147,7 +153,7 @@ function end() {
   current.run = null;
   approvals.clear();
   say("");
-  changed(false);
+  changed("ended");
 }
 
 export async function cancel() {
@@ -157,6 +163,9 @@ export async function cancel() {
 }
 
 export const isWorking = () => current.run !== null;
+
+// Whether what is shown is all there is: nothing is being loaded, and nothing is at work.
+export const isIdle = () => !loading && !isWorking();
 
 // A reply that comes in: what the model thinks, and what it says.
 function replying() {
@@ -175,6 +184,7 @@ function finish(text) {
   if (text !== null) said.set(text);
   said.settle();
   turn.removeAttribute("aria-busy");
+  if (folder.hidden) folder.remove();
   if (!said.text && folder.hidden) turn.remove();
   reply = null;
 }

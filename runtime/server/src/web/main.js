@@ -54,11 +54,13 @@ async function open(id) {
 const opened = (id) => open(id).catch(complain);
 
 // A new session begins when something is said in it.
-function begin(name) {
+async function begin(name) {
   if (name) agent.value = name;
   if (session) history.pushState(null, "", location.pathname);
-  opened(null).then(composer.focus);
+  await opened(null);
 }
+
+const beginHere = (name) => begin(name).then(composer.focus);
 
 async function send(text) {
   try {
@@ -72,6 +74,7 @@ async function send(text) {
     scopes.forget();
     await chat.ask(agent.value, session, text);
     composer.open(session);
+    sessions.reload().then(where).catch(complain);
   } catch (problem) {
     complain(problem);
     throw problem;
@@ -124,7 +127,7 @@ async function look() {
   const runs = await api.working();
   sessions.marks(runs);
   const own = runs.find((run) => run.session === session);
-  if (own && !chat.isWorking() && !get("send").disabled) await open(session);
+  if (own && chat.isIdle() && !get("send").disabled) await open(session);
 }
 
 function calls() {
@@ -147,21 +150,22 @@ const showUsage = () => show("Usage", usageView());
 theme.start();
 api.onRefused(askKey);
 sessions.on({
-  begin, renamed: where,
+  begin: beginHere, renamed: where,
   left: (id) => { if (id === session) begin(); },
   cleared: (id) => { if (id === session) opened(id); },
 });
-chat.onChange((working) => {
-  composer.busy(working);
-  if (!working && session) sessions.reload().then(where).then(look).catch(complain);
+chat.onChange((state) => {
+  composer.busy(state === "working");
+  if (state === "ended" && session) sessions.reload().then(where).then(look).catch(complain);
 });
 composer.onSend(send);
 timeline.onAsk(composer.askAbout);
 for (const [id, act] of Object.entries({
-  new: () => begin(), stop, "show-side": side, "show-calls": calls, "show-scope": showScope, "show-usage": showUsage, "show-help": shortcuts.help,
+  new: () => beginHere(), stop, "show-side": side, "show-calls": calls, "show-scope": showScope, "show-usage": showUsage, "show-help": shortcuts.help,
   "show-key": () => askKey(),
 })) get(id).addEventListener("click", act);
 get("skip").addEventListener("click", (event) => { event.preventDefault(); composer.focus(); });
+// Whoever chooses with the keyboard is still choosing.
 agent.addEventListener("change", () => begin());
 for (const turned of ["hashchange", "popstate"]) addEventListener(turned, () => {
   const id = location.hash.slice(1) || null;
@@ -170,7 +174,7 @@ for (const turned of ["hashchange", "popstate"]) addEventListener(turned, () => 
   opened(id);
 });
 for (const [code, shown, words, act] of [
-  ["KeyN", "N", "begin a new session", () => begin()],
+  ["KeyN", "N", "begin a new session", () => beginHere()],
   ["KeyK", "K", "search the sessions", () => { document.body.dataset.side = "yes"; get("search").focus(); }],
   ["KeyM", "M", "write a message", composer.focus],
   ["KeyA", "A", "go to what waits for a decision", approvals.go],
