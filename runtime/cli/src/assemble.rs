@@ -62,6 +62,11 @@ impl Assembly {
     /// The same, where tools reach the hosts that they are granted, and keep what they are granted to keep.
     pub(crate) fn reaching(self, config: &Config) -> Self {
         let database = Database::of(config, &self.settings);
+        self.keeping_in(database, config)
+    }
+
+    /// The same; what is kept is kept in this database.
+    pub(crate) fn keeping_in(self, database: Database, config: &Config) -> Self {
         self.audits.keep_in(&database);
         Self { network: Some(web::network(config)), database: Some(database), ..self }
     }

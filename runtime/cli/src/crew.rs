@@ -73,8 +73,9 @@ impl Outfitter for Outfit {
                 let memory = ration.memory(effective.limits.memory);
                 let limits = Limits { memory, ..effective.limits };
                 let effective = Effective { limits, ..effective.clone() };
-                let equipped = self.assembly.equip(&effective, &self.workspace, host).map_err(told)?;
-                Equipped { toolbox: equipped.toolbox.behind(ration.gate(memory), host), ..equipped }
+                let mut equipped = self.assembly.equip(&effective, &self.workspace, host).map_err(told)?;
+                equipped.toolbox = equipped.toolbox.behind(ration.gate(memory), host);
+                equipped
             }
         };
         if let Some(data) = &self.data {

@@ -183,6 +183,7 @@ fn remedy(spent: Spent) -> &'static str {
         Spent::Cost => "ask for less, or let it cost more (--max-cost, or `budget: { cost: … }` of the agent)",
         Spent::Reply => "let replies be longer (`max_tokens` of the agent), or ask for less at once",
         Spent::Depth => "let agents be started deeper (`budget: { depth: … }` of the agent)",
+        Spent::Day => "wait for the next day (UTC), or ask the operator for more (`quotas` of the tenant)",
         Spent::Time => "ask for less, or let it take more time (--timeout, or `timeout` of the agent)",
     }
 }

@@ -43,6 +43,13 @@ pub(crate) struct Colours {
 }
 
 impl Settings {
+    /// For somebody who has everything in a folder, and nothing of the user's own: neither agents nor plugins nor what
+    /// was trusted.
+    pub(crate) fn in_folder(&self, folder: &Path) -> Self {
+        let folder = Some(folder.to_owned());
+        Self { data: folder.clone(), config: folder, home: None, ..self.clone() }
+    }
+
     /// The variables that say where things are; others override the configuration.
     pub(crate) const VARIABLES: [&str; 6] = [
         "PALISADE_CACHE_DIR",

@@ -89,8 +89,6 @@ pub(crate) struct Started {
     pub(crate) run: String,
     /// Its session.
     pub(crate) session: Session,
-    /// Whether the session is new.
-    pub(crate) created: bool,
     /// What is known of it.
     pub(crate) live: Arc<Live>,
 }
@@ -128,7 +126,7 @@ impl Runs {
         let (last, written) = watch::channel(0);
         let (conclude, conclusion) = watch::channel(None);
         let live = Arc::new(Live { canceller: visit.canceller(), last: written, conclusion, desk: Arc::clone(&desk) });
-        let (run, session, created) = (visit.lease.run.clone(), visit.session.clone(), visit.created);
+        let (run, session) = (visit.lease.run.clone(), visit.session.clone());
         let key = (tenant.to_owned(), run.clone());
         self.lock().insert(key.clone(), Arc::clone(&live));
         let writer = tokio::spawn(write(Arc::clone(&self.events), visit.lease.clone(), told, last));
@@ -142,7 +140,7 @@ impl Runs {
             runs.lock().remove(&key);
             drop(admitted);
         });
-        Started { run, session, created, live }
+        Started { run, session, live }
     }
 
     /// A run that this process works on.

@@ -16,6 +16,7 @@ fn client(stage: &Stage, events: &Arc<Mutex<Vec<Event>>>) -> Client {
         tenant: TENANT.to_owned(),
         ceiling: Ceiling::open(),
         budget: Budget::default(),
+        purse: None,
         workspace: Some("folder".to_owned()),
         provider: Arc::clone(&stage.seat.provider),
         watcher: Arc::new(move |event: Event| events.lock().unwrap().push(event)),
@@ -127,7 +128,7 @@ async fn what_cannot_begin_leaves_nothing_behind() {
 }
 
 /// P16, P17
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_run_that_was_left_behind_is_gone_on_with() {
     let stage = Stage::usual().await;
     stage.with("clerk", |heard| match heard.result() {
@@ -141,7 +142,7 @@ async fn a_run_that_was_left_behind_is_gone_on_with() {
     // The helper has answered, and that is written down; then the process is gone.
     let key = SessionKey::new(TENANT, &session);
     while stage.store.entries(&key, 0, 10).await.unwrap().len() < 3 {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        tokio::task::yield_now().await;
     }
     let left = stage.store.run(TENANT, &run).await.unwrap();
     std::mem::forget(visit);

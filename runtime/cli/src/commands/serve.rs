@@ -20,7 +20,7 @@ use tokio::{
 use crate::{
     Exit,
     config::{Config, Sources},
-    database::{self, Database},
+    database::Database,
     places::Lookup,
     render::{Line, Style, Terminal},
     serve::{

@@ -187,7 +187,7 @@ async fn key(wanted: &NewKeyOf, tenants: &dyn Tenants, terminal: &Terminal) -> a
     if wanted.json {
         let mut value = key_value(&made);
         value["secret"] = secret.expose().into();
-        return terminal.json(&value);
+        return Ok(terminal.json(&value)?);
     }
     terminal.whole(&Line::new().add(Style::Plain, secret.expose()))?;
     terminal.note(&Line::new().add(Style::Dim, &format!("key {} of {}; it is not shown again", made.id, made.tenant)));
@@ -203,7 +203,7 @@ async fn list(tenants: &dyn Tenants, json: bool, terminal: &Terminal) -> anyhow:
         all.extend(page);
     }
     if json {
-        return terminal.json(&all.iter().map(|tenant| shown(tenant, &[])).collect::<Vec<_>>());
+        return Ok(terminal.json(&all.iter().map(|tenant| shown(tenant, &[])).collect::<Vec<_>>())?);
     }
     for tenant in &all {
         let line = Line::new().column(Style::Bold, &tenant.id, 16).add(Style::Plain, &tenant.name);

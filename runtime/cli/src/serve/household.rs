@@ -25,6 +25,7 @@ use crate::{
     choose,
     config::Config,
     crew::Outfit,
+    database::Database,
     outside::Place,
     places::Lookup,
     render::words,
@@ -75,13 +76,7 @@ impl Household {
         let workspace = own.workspace.clone().unwrap_or_else(|| folder.join("workspace"));
         std::fs::create_dir_all(&workspace).with_context(|| workspace.display().to_string())?;
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        // Nothing of the operator's own: neither agents nor plugins nor what was trusted.
-        let settings = Settings {
-            data: Some(folder.to_owned()),
-            config: Some(folder.to_owned()),
-            home: None,
-            ..house.settings.clone()
-        };
+        let settings = house.settings.in_folder(folder);
         let lookup = Lookup::in_folder(workspace, None);
         let (workspace, registry) = lookup.open(&settings)?;
         let quotas = own.quotas();
@@ -101,12 +96,15 @@ impl Household {
         registry: Registry,
         share: Share,
     ) -> anyhow::Result<Self> {
-        let assembly = Assembly::sharing(&house.engine, settings, &house.terminal, tenant).reaching(&house.config);
+        let database = Database::of(&house.config, &house.settings);
+        let assembly = Assembly::sharing(&house.engine, settings, &house.terminal, tenant);
+        let assembly = assembly.keeping_in(database, &house.config);
+        let Share { ceiling, ration, purse } = share;
         let outfit = Outfit {
             assembly: Arc::new(assembly),
             config: Arc::clone(&house.config),
             workspace: workspace.clone(),
-            ration: share.ration,
+            ration,
             data: settings.data.clone(),
             connected: Mutex::new(HashMap::new()),
         };
@@ -116,7 +114,7 @@ impl Household {
         let (limits, owner) = (DelegationLimits::default(), palisade_store::this_process());
         let hub = Arc::new(Delegation::new(Arc::clone(&house.store), Arc::new(crew), limits, owner));
         let (config, data) = (Arc::clone(&house.config), settings.data.clone());
-        let (tenant, Share { ceiling, purse, .. }) = (tenant.to_owned(), share);
+        let tenant = tenant.to_owned();
         Ok(Self { tenant, workspace, registry, config, ceiling, purse, data, hub })
     }
 

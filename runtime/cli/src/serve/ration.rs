@@ -58,24 +58,27 @@ impl Ration {
     async fn time_left(&self) {
         let Some((most, minute)) = &self.time else { return };
         loop {
-            let next = {
-                let minute = lock(minute);
-                if minute.used < *most {
-                    return;
-                }
-                minute.began + MINUTE
-            };
-            tokio::time::sleep_until(next).await;
+            let next = lock(minute).next(*most, Instant::now());
+            match next {
+                Some(next) => tokio::time::sleep_until(next).await,
+                None => return,
+            }
         }
     }
 }
 
-fn lock(minute: &Mutex<Minute>) -> MutexGuard<'_, Minute> {
-    let mut minute = minute.lock().unwrap_or_else(PoisonError::into_inner);
-    if minute.began.elapsed() >= MINUTE {
-        *minute = Minute { began: Instant::now(), used: Duration::ZERO };
+impl Minute {
+    /// When there is time again; nothing if there is some left.
+    fn next(&mut self, most: Duration, now: Instant) -> Option<Instant> {
+        if now.saturating_duration_since(self.began) >= MINUTE {
+            *self = Self { began: now, used: Duration::ZERO };
+        }
+        (self.used >= most).then(|| self.began + MINUTE)
     }
-    minute
+}
+
+fn lock(minute: &Mutex<Minute>) -> MutexGuard<'_, Minute> {
+    minute.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Entrance {
@@ -150,17 +153,26 @@ mod tests {
         assert_eq!(ration.memory(MIB), MIB);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn whoever_has_used_up_its_minute_waits_for_the_next() {
-        let gate = gate(Quotas { sandbox_seconds: Some(5), ..Quotas::default() }, MIB);
-        let began = Instant::now();
-        let entered = gate.enter().await.unwrap();
-        tokio::time::advance(Duration::from_secs(6)).await;
+    #[test]
+    fn whoever_has_used_up_its_minute_waits_for_the_next() {
+        let (began, most) = (Instant::now(), Duration::from_secs(5));
+        let mut minute = Minute { began, used: Duration::from_secs(4) };
+        assert_eq!(minute.next(most, began + Duration::from_secs(30)), None);
+        minute.used += Duration::from_secs(1);
+        assert_eq!(minute.next(most, began + Duration::from_secs(30)), Some(began + MINUTE));
+        assert_eq!(minute.next(most, began + MINUTE), None);
+        assert_eq!(minute.used, Duration::ZERO);
+    }
+
+    #[tokio::test]
+    async fn what_a_tool_works_is_counted() {
+        let ration = Arc::new(Ration::of(&Quotas { sandbox_seconds: Some(1), ..Quotas::default() }));
+        let used = || lock(&ration.time.as_ref().unwrap().1).used;
+        let entered = ration.gate(MIB).enter().await.unwrap();
+        assert_eq!(used(), Duration::ZERO);
+        tokio::task::yield_now().await;
         drop(entered);
-        drop(gate.enter().await.unwrap());
-        assert!(began.elapsed() >= MINUTE);
-        // The next minute has time again.
-        assert!(gate.enter().now_or_never().is_some());
+        assert!(used() > Duration::ZERO);
     }
 
     #[tokio::test]
