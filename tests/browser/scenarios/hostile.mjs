@@ -85,12 +85,18 @@ export default async function hostile(world) {
     const refused = async (work) => { try { await work(); return false; } catch { return true; } };
     return {
       markup: await refused(() => { document.getElementById("log").innerHTML = "<b>x</b>"; }),
-      code: await refused(() => new Function("window.owned = 1")()),
+      script: await refused(() => { document.body.append(Object.assign(document.createElement("script"), { textContent: "window.owned = 1" })); }),
+      handler: await refused(() => {
+        const bait = document.createElement("button");
+        bait.setAttribute("onclick", "window.owned = 1");
+        bait.click();
+        if (!window.owned) throw new Error("it did not run");
+      }),
       request: await refused(() => fetch(trap)),
       picture: await new Promise((resolve) => { const made = new Image(); made.onload = () => resolve(false); made.onerror = () => resolve(true); made.src = `${trap}/wall.png`; }),
     };
   }, trap.url);
-  assert.deepEqual(tried, { markup: true, code: true, request: true, picture: true });
+  assert.deepEqual(tried, { markup: true, script: true, handler: true, request: true, picture: true });
   assert.equal(await page.evaluate(() => window.owned), undefined);
   assert.ok(seen.refused.length >= 3, "what the policy refuses is seen");
   for (const list of Object.values(seen)) list.length = 0;

@@ -76,3 +76,70 @@ fn answer(kind: &'static str, text: &'static str) -> Response {
     }
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const INDEX: &str = include_str!("../web/index.html");
+
+    /// What stands between two marks, everywhere in a text.
+    fn between<'a>(text: &'a str, before: &str, after: char) -> BTreeSet<&'a str> {
+        text.split(before).skip(1).filter_map(|rest| rest.split(after).next()).collect()
+    }
+
+    #[test]
+    fn every_file_that_the_page_wants_is_there_and_no_other() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/web");
+        let names: BTreeSet<&str> = FILES.iter().map(|(name, _, _)| *name).collect();
+        let mut wanted = between(INDEX, "=\"/page/", '"');
+        for (_, _, text) in FILES {
+            wanted.extend(between(text, "from \"./", '"'));
+        }
+        assert_eq!(names, wanted);
+        let kept = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let kept: BTreeSet<String> = kept.filter(|name| name != "index.html").collect();
+        assert!(kept.iter().map(String::as_str).eq(names.iter().copied()), "{kept:?}");
+    }
+
+    #[test]
+    fn no_text_becomes_markup_or_a_script_and_nothing_is_asked_for_elsewhere() {
+        const MARKUP: [&str; 9] = [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "DOMParser",
+            "createContextualFragment",
+            "eval(",
+            "new Function",
+            "javascript:",
+        ];
+        for (name, _, text) in FILES {
+            for word in MARKUP {
+                assert!(!text.contains(word), "{name}: {word}");
+            }
+            // The name of a space of elements is no address.
+            let elsewhere = text.replace("http://www.w3.org/2000/svg", "");
+            for found in between(&elsewhere, "\"http", '"') {
+                panic!("{name}: http{found}");
+            }
+        }
+        for inline in ["<script>", "<style", " style=", " onclick=", " onload=", "http:", "https:"] {
+            assert!(!INDEX.contains(inline), "{inline}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_held_to_what_this_server_has() {
+        let response = answer("text/html; charset=utf-8", INDEX);
+        let policy = response.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+        for rule in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "trusted-types 'none'"] {
+            assert!(policy.contains(rule), "{policy}");
+        }
+        assert!(!policy.contains("unsafe") && !policy.contains("data:") && !policy.contains('*'), "{policy}");
+        assert_eq!(response.headers()["x-dns-prefetch-control"], "off");
+    }
+}
