@@ -1,6 +1,6 @@
 //! `just bench`: every row is a ratio of things measured side by side in this run.
 //!
-//! `just bench calls languages plugins apart steps programs start idle definitions store shell trees` runs parts, `--quick` fewer
+//! `just bench calls languages plugins apart steps programs start idle definitions store shell trees server` runs parts, `--quick` fewer
 //! rounds; only a whole run is kept.
 #![expect(
     clippy::print_stdout,
@@ -19,6 +19,7 @@ mod measure;
 mod plugins;
 mod programs;
 mod report;
+mod server;
 mod shell;
 mod start;
 mod steps;
@@ -70,6 +71,9 @@ fn main() -> anyhow::Result<()> {
     }
     if wanted("trees") {
         trees::measure(&mut report, quick).context("searching a tree")?;
+    }
+    if wanted("server") {
+        server::measure(&mut report, quick).context("a server")?;
     }
     let text = report.markdown();
     println!("{text}");

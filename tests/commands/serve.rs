@@ -3,14 +3,20 @@
 #![expect(clippy::disallowed_methods, reason = "tests start the program and connect to it")]
 
 mod browser;
+mod crash;
 mod keys;
+mod model;
+mod quotas;
 mod runs;
+mod secrets;
+mod slow;
 mod strangers;
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
     process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -23,6 +29,7 @@ pub(crate) struct Server {
     pub(crate) world: World,
     child: Child,
     pub(crate) address: String,
+    said: Arc<Mutex<String>>,
 }
 
 /// What it answered.
@@ -63,9 +70,21 @@ impl Server {
                 break rest.split_whitespace().next().unwrap().to_owned();
             }
         };
+        let all = Arc::new(Mutex::new(all));
+        let shared = Arc::clone(&all);
         // Whoever does not read what a program says stops it when the pipe is full.
-        std::thread::spawn(move || drop(std::io::copy(&mut said, &mut std::io::sink())));
-        Self { world, child, address }
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            while said.read_line(&mut line).is_ok_and(|length| length > 0) {
+                *shared.lock().unwrap() += &std::mem::take(&mut line);
+            }
+        });
+        Self { world, child, address, said: all }
+    }
+
+    /// What it has written down so far.
+    pub(crate) fn log(&self) -> String {
+        self.said.lock().unwrap().clone()
     }
 
     /// Sends a request as it is and reads the answer to its end.

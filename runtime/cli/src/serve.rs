@@ -31,6 +31,8 @@ pub(crate) struct LocalHouse {
     pub(crate) config: Arc<Config>,
     /// Where the agents of the one who works alone are looked for.
     pub(crate) lookup: Lookup,
+    /// What all agents speak to, whatever their definitions say.
+    pub(crate) model: Option<String>,
     pub(crate) terminal: Terminal,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tenants: Arc<dyn Tenants>,

@@ -1,6 +1,8 @@
 //! What a request says, in its path, its query and its body: JSON, bounded, without doubt about what it says. What
 //! cannot be understood is a [`Problem`].
 
+use std::time::Duration;
+
 use axum::{
     body::Bytes,
     extract::{FromRequest, FromRequestParts, Request},
@@ -10,6 +12,9 @@ use palisade_agent::strict_json;
 use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
+
+/// How long a body may take.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// A JSON body. No member may be there twice or be unknown.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -64,7 +69,9 @@ pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 }
 
 async fn bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
-    Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status().as_u16() {
+    let read = tokio::time::timeout(LONGEST, Bytes::from_request(request, state)).await;
+    let read = read.map_err(|_| Problem::too_slow("the body took too long"))?;
+    read.map_err(|rejection| match rejection.status().as_u16() {
         413 => Problem::too_large("the body is larger than a request may be"),
         _ => Problem::invalid("the body did not come to its end"),
     })

@@ -8,7 +8,10 @@ use hyper_util::{
     server::{conn::auto, graceful::GracefulShutdown},
     service::TowerToHyperService,
 };
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+};
 use tower::ServiceExt as _;
 
 /// What clients may use up before they have said what they want.
@@ -55,7 +58,7 @@ pub async fn serve(
             () = &mut stop => break,
             place = Arc::clone(&places).acquire_owned() => place.map_err(io::Error::other)?,
         };
-        let (stream, from): (_, SocketAddr) = tokio::select! {
+        let (stream, from): (TcpStream, SocketAddr) = tokio::select! {
             () = &mut stop => break,
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
@@ -73,15 +76,34 @@ pub async fn serve(
             request.extensions_mut().insert(axum::extract::ConnectInfo(from));
             async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
         }));
-        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-        let connection = graceful.watch(connection);
+        let (builder, watcher) = (builder.clone(), graceful.watcher());
         tokio::spawn(async move {
-            // How a client ends a connection is its own affair.
-            drop(connection.await);
+            if has_begun(&stream, bounds.head).await {
+                let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+                // How a client ends a connection is its own affair.
+                drop(watcher.watch(connection).await);
+            }
             drop(place);
         });
     }
     drop(listener);
     drop(tokio::time::timeout(bounds.patience, graceful.shutdown()).await);
     Ok(())
+}
+
+/// Whether a client has said in time which version of the protocol it speaks; until then nothing else looks at a clock.
+async fn has_begun(stream: &TcpStream, patience: Duration) -> bool {
+    const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let begun = async {
+        let mut first = [0; HTTP2.len()];
+        loop {
+            match stream.peek(&mut first).await {
+                Ok(0) | Err(_) => return false,
+                Ok(length) if length == HTTP2.len() || !HTTP2.starts_with(&first[..length]) => return true,
+                // More of it comes, or not.
+                Ok(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    };
+    tokio::time::timeout(patience, begun).await.unwrap_or(false)
 }

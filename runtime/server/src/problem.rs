@@ -65,6 +65,11 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "conflict", "It cannot be done now", detail)
     }
 
+    /// It took longer than a request may take.
+    pub(crate) fn too_slow(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "The request took too long", detail)
+    }
+
     /// More than a request may have.
     pub(crate) fn too_large(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The request is too large", detail)

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Server, tenants};
 
 /// Every route, with an id of a session, a run, a tenant and a key where it has one.
-const ROUTES: [(&str, &str); 30] = [
+const ROUTES: [(&str, &str); 36] = [
     ("GET", "/api/agents"),
     ("GET", "/api/agents/explore"),
     ("GET", "/api/agents/explore/explain"),
@@ -19,6 +19,8 @@ const ROUTES: [(&str, &str); 30] = [
     ("POST", "/api/sessions/SESSION/clear"),
     ("GET", "/api/sessions/SESSION/entries"),
     ("GET", "/api/sessions/SESSION/run"),
+    ("GET", "/api/me"),
+    ("GET", "/api/runs"),
     ("POST", "/api/runs"),
     ("GET", "/api/runs/RUN"),
     ("GET", "/api/runs/RUN/events"),
@@ -30,9 +32,13 @@ const ROUTES: [(&str, &str); 30] = [
     ("GET", "/api/tenants"),
     ("GET", "/api/tenants/acme"),
     ("GET", "/api/tenants/acme/keys"),
+    ("PATCH", "/api/tenants/acme"),
+    ("DELETE", "/api/tenants/acme"),
+    ("POST", "/api/tenants/acme/keys"),
     ("DELETE", "/api/tenants/acme/keys/x"),
     ("GET", "/metrics"),
     ("GET", "/v1/models"),
+    ("GET", "/v1/models/explore"),
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/responses"),
     ("POST", "/v1/messages"),

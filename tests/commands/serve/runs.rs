@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::Server;
+use super::{
+    Server,
+    model::{Model, Said},
+};
 use crate::world::World;
 
 /// The events of a stream, with their numbers.
-fn events(text: &str) -> Vec<(u64, Value)> {
+pub(super) fn events(text: &str) -> Vec<(u64, Value)> {
     let field = |part: &str, name: &str| part.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()));
     let parts = text.split("\n\n").filter_map(|part| {
         let (id, data) = (field(part, "id:")?, field(part, "data:")?);
@@ -95,4 +98,90 @@ fn a_run_goes_on_when_the_server_is_started_again() {
     let whole = events(&server.get(&format!("/api/runs/{run}/events"), "").with(200).body);
     assert_eq!(whole.last().unwrap().1["event"], "run_ended", "{whole:?}");
     assert_eq!(server.get(&format!("/api/runs/{run}"), "").json()["status"], "ended");
+}
+
+/// HTTP-15
+#[test]
+fn two_at_once_in_one_session_do_not_mix() {
+    let world = World::new();
+    let model = Model::start(|_, _| Said::Held(Box::new(Said::Text("done".to_owned()))));
+    model.configure(&world);
+    let server = Server::start(world, &[]);
+    let first = server.post("/api/runs", "", &json!({ "agent": "explore", "input": "one" })).with(202).json();
+    model.holds(1);
+    let again = json!({ "agent": "explore", "input": "two", "session": first["session"] });
+    assert_eq!(server.post("/api/runs", "", &again).with(409).json()["type"], "/problems/conflict");
+    model.release();
+    server.get(&format!("/api/runs/{}/events", first["id"].as_str().unwrap()), "").with(200);
+    let second = server.post("/api/runs", "", &again).with(202).json();
+    assert_eq!(second["session"], first["session"]);
+}
+
+/// A rule wants somebody to decide: whoever may, does, and the agent goes on with what was decided.
+#[test]
+fn a_call_waits_until_somebody_has_decided_about_it() {
+    for (decision, expected) in [("allow", true), ("deny", false)] {
+        let world = World::new();
+        world.add_agent(
+            "writer",
+            "---\nname: writer\ndescription: writes\ntools: [write]\npermissions:\n  ask: [write]\n---\nWrite.",
+        );
+        let model = Model::start(|results, _| match results {
+            0 => Said::Call("write", json!({ "path": "new.txt", "content": "hello" })),
+            _ => Said::Text("done".to_owned()),
+        });
+        model.configure(&world);
+        let server = Server::start(world, &[]);
+        let run = server.post("/api/runs", "", &json!({ "agent": "writer", "input": "go" })).with(202).json();
+        let path = format!("/api/runs/{}", run["id"].as_str().unwrap());
+        let waiting = loop {
+            let waiting = server.get(&format!("{path}/approvals"), "").with(200).json();
+            if let Some(first) = waiting["data"].as_array().unwrap().first() {
+                break first.clone();
+            }
+        };
+        assert_eq!((&waiting["tool"], &waiting["call"].is_string()), (&json!("write"), &true), "{waiting}");
+        let at = |id: &str| format!("{path}/approvals/{id}");
+        server.post(&at("nonsense"), "", &json!({ "decision": decision })).with(404);
+        let id = waiting["approval"].as_str().unwrap();
+        server.post(&at(id), "", &json!({ "decision": "perhaps" })).with(400);
+        server.post(&at(id), "", &json!({ "decision": decision })).with(204);
+        let told = events(&server.get(&format!("{path}/events"), "").with(200).body);
+        let given = told.iter().find(|(_, event)| event["event"] == "approval_given").unwrap();
+        assert_eq!(given.1["allowed"], expected);
+        assert_eq!(server.world.workspace().join("new.txt").exists(), expected);
+        // It was decided once.
+        server.post(&at(id), "", &json!({ "decision": decision })).with(404);
+    }
+}
+
+#[test]
+fn a_run_is_ended_by_whoever_began_it() {
+    let world = World::new();
+    let model = Model::start(|_, _| Said::Held(Box::new(Said::Text("done".to_owned()))));
+    model.configure(&world);
+    let server = Server::start(world, &[]);
+    let run = server.post("/api/runs", "", &json!({ "agent": "explore", "input": "look" })).with(202).json();
+    model.holds(1);
+    let working = server.get("/api/runs", "").with(200).json();
+    assert_eq!(working["data"][0]["id"], run["id"], "{working}");
+    let path = format!("/api/runs/{}", run["id"].as_str().unwrap());
+    let ended = server.post(&format!("{path}/cancel"), "", &json!({})).with(200).json();
+    assert_eq!(ended["ending"], "cancelled");
+    assert_eq!(server.get("/api/runs", "").with(200).json()["data"], json!([]));
+}
+
+/// What an agent may do is never more than whoever asks it, all the way down.
+#[test]
+fn an_agent_is_explained_as_it_is_asked() {
+    let server = Server::start(World::new(), &[]);
+    let explain = |path: &str| server.get(&format!("/api/agents/{path}"), "");
+    let alone = explain("general/explain").with(200).json();
+    assert_eq!((&alone["chain"], &alone["cut"]), (&json!([]), &json!([])), "{alone}");
+    assert!(alone["asks"].as_array().unwrap().contains(&json!("explore")), "{alone}");
+    let below = explain("explore/explain?under=general").with(200).json();
+    assert_eq!(below["chain"], json!(["general"]));
+    assert_eq!(explain("general/explain?under=explore").status, 422, "explore may ask nobody");
+    assert_eq!(explain("general/explain?under=a,b,c,d,e,f,g,h,i").status, 400);
+    explain("nobody/explain").with(404);
 }

@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
     /// Everybody needs a key, also on this machine.
     #[arg(long)]
     keys: bool,
+    /// The model that agents speak to, whatever their definitions say, such as `anthropic:claude-sonnet-4-5`.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
     /// How many runs are at work at the same time.
     #[arg(long, value_name = "NUMBER", default_value_t = 64)]
     runs: u32,
@@ -104,6 +107,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
             settings: settings.clone(),
             config: Arc::new(config),
             lookup: arguments.lookup.clone(),
+            model: arguments.model.clone(),
             terminal: terminal.clone(),
             store: Arc::clone(&kept.store),
             tenants: Arc::clone(&kept.tenants),

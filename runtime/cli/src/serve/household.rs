@@ -45,6 +45,7 @@ pub(crate) struct Household {
     config: Arc<Config>,
     ceiling: Ceiling,
     purse: Option<Arc<Purse>>,
+    model: Option<String>,
     data: Option<PathBuf>,
     hub: Arc<Delegation>,
 }
@@ -115,7 +116,8 @@ impl Household {
         let hub = Arc::new(Delegation::new(Arc::clone(&house.store), Arc::new(crew), limits, owner));
         let (config, data) = (Arc::clone(&house.config), settings.data.clone());
         let tenant = tenant.to_owned();
-        Ok(Self { tenant, workspace, registry, config, ceiling, purse, data, hub })
+        let model = house.model.clone();
+        Ok(Self { tenant, workspace, registry, config, ceiling, purse, model, data, hub })
     }
 
     /// Where its work is done.
@@ -135,7 +137,7 @@ impl Household {
         let agent = self.config.budgeted(agent);
         let place = Place { config: &self.config, data: self.data.as_deref(), workspace: &self.workspace };
         let unusable = |error: anyhow::Error| Refused::Unusable(format!("{error:#}"));
-        let target = choose::choose(None, &agent, &self.config).map_err(unusable)?.target;
+        let target = choose::choose(self.model.as_deref(), &agent, &self.config).map_err(unusable)?.target;
         let effective = effective(&agent, &available(&registry), &registry);
         let provider = assemble::connected(target, &effective, &place).map_err(unusable)?;
         let budget = Budget { steps: u32::MAX, time: LONGEST, ..agent.budget() };

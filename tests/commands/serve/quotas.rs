@@ -1,0 +1,80 @@
+//! What a tenant may use up, and that its neighbours do not notice.
+
+use serde_json::{Value, json};
+
+use super::{
+    Server,
+    model::{Model, Said},
+    tenants,
+};
+
+fn retry_after(head: &str) -> Option<u64> {
+    let line = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("retry-after:").map(str::to_owned));
+    line.and_then(|after| after.trim().parse().ok())
+}
+
+fn with_quotas(tenant: &str, quotas: Value, model: &Model) -> (Server, Vec<String>) {
+    let (world, keys) = tenants(&["acme", "borg"]);
+    model.configure(&world);
+    world.palisade(&["tenants", "set", tenant, "--settings", &json!({ "quotas": quotas }).to_string()]).with_code(0);
+    (Server::start(world, &["--keys"]), keys)
+}
+
+/// HTTP-17
+#[test]
+fn more_runs_than_a_tenant_may_have_are_sent_away_and_those_of_others_are_not() {
+    let model = Model::start(|_, _| Said::Held(Box::new(Said::Text("done".to_owned()))));
+    let (server, keys) = with_quotas("acme", json!({ "runs": 1, "waiting": 0 }), &model);
+    let ask = |key: &str| server.post("/api/runs", key, &json!({ "agent": "explore", "input": "look" }));
+    ask(&keys[0]).with(202);
+    model.holds(1);
+    for _ in 0..20 {
+        let refused = ask(&keys[0]).with(429);
+        assert!(retry_after(&refused.head).is_some_and(|after| after > 0), "{}", refused.head);
+        assert_eq!(refused.json()["type"], "/problems/too-many");
+    }
+    let theirs = ask(&keys[1]).with(202).json();
+    model.holds(2);
+    model.release();
+    let path = format!("/api/runs/{}/events", theirs["id"].as_str().unwrap());
+    assert!(server.get(&path, &keys[1]).with(200).body.contains("run_ended"));
+}
+
+#[test]
+fn a_tenant_asks_only_so_often_in_a_minute() {
+    let model = Model::start(|_, _| Said::Text("done".to_owned()));
+    let (server, keys) = with_quotas("acme", json!({ "requests": 3 }), &model);
+    let statuses = [(); 5].map(|()| server.get("/api/agents", &keys[0]).status);
+    assert!(statuses.starts_with(&[200, 200, 200]) && statuses.contains(&429), "{statuses:?}");
+    assert_eq!([(); 10].map(|()| server.get("/api/agents", &keys[1]).status), [200; 10]);
+}
+
+#[test]
+fn the_tokens_of_a_day_are_those_of_all_runs_and_of_all_processes() {
+    let model = Model::start(|results, _| match results {
+        0 => Said::Call("read", json!({ "path": "x" })),
+        _ => Said::Text("done".to_owned()),
+    });
+    // One reply has 110.
+    let (server, keys) = with_quotas("acme", json!({ "tokens": 200 }), &model);
+    let ask = |server: &Server, key: &str| {
+        server.post("/api/runs", key, &json!({ "agent": "explore", "input": "look", "wait": true })).with(200).json()
+    };
+    assert_eq!(ask(&server, &keys[0])["ending"], "answered");
+    let spent = json!({ "spent": "day" });
+    assert_eq!(ask(&server, &keys[0])["ending"], spent);
+    assert_eq!(ask(&server, &keys[1])["ending"], "answered");
+    let server = Server::start(server.kill(), &["--keys"]);
+    assert_eq!(ask(&server, &keys[0])["ending"], spent);
+    assert_eq!(ask(&server, &keys[1])["ending"], "answered");
+}
+
+#[test]
+fn settings_that_nothing_would_enforce_are_refused() {
+    let (world, _) = tenants(&["acme"]);
+    for wrong in [r#"{"quotas": {"bananas": 3}}"#, r#"{"qoutas": {}}"#, r#"{"quotas": {"runs": -1}}"#, "[]", "nonsense"]
+    {
+        let ended = world.palisade(&["tenants", "set", "acme", "--settings", wrong]);
+        assert_ne!(ended.code, 0, "{wrong}");
+    }
+}
