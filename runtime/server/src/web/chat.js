@@ -15,6 +15,8 @@ const log = get("log");
 let current = { session: null, agent: "", run: null, stop: null, told: null };
 let reply = null;
 let calls = new Map();
+// What was shown of the run that is attended to: the turns, what was said in them, and whether its end was told.
+let shown = { turns: [], said: [], over: false };
 let loading = 0;
 let changed = () => {};
 
@@ -29,6 +31,7 @@ function add(kind, ...content) {
   const near = isNear();
   const turn = element("article", { class: `turn ${kind}` }, ...content);
   log.append(turn);
+  shown.turns.push(turn);
   follow(near);
   return turn;
 }
@@ -40,7 +43,7 @@ export function leave() {
   current.stop?.abort();
   current.told?.flush();
   current = { session: null, agent: "", run: null, stop: null, told: null };
-  [reply, calls] = [null, new Map()];
+  [reply, calls, shown] = [null, new Map(), { turns: [], said: [], over: false }];
   log.replaceChildren(get("empty"));
   get("empty").hidden = false;
   timeline.clear();
@@ -93,18 +96,20 @@ async function after(run, entries, own) {
   try {
     await watch(run.id, 0, (event) => own === current && timeline.tell(event), () => {}, own.stop.signal);
   } catch { /* the entries have to do */ }
-  if (own === current) for (const event of retold(entries)) if (event.event.startsWith("call_")) timeline.tell(event);
+  if (own !== current) return;
+  for (const event of retold(entries)) if (event.event.startsWith("call_")) timeline.tell(event);
+  timeline.settle(run.spending);
 }
 
 // Has the agent work on something.
 export async function ask(agent, session, text) {
-  current = { ...current, agent, session };
+  const own = (current = { ...current, agent, session });
   const turn = asked(text);
   changed("working");
   say("waiting");
   try {
     const run = await api.begin(agent, session, text);
-    attend(run.id, run.model);
+    if (own === current) attend(run.id, run.model);
   } catch (problem) {
     changed("idle");
     say("");
@@ -120,6 +125,7 @@ export async function attend(id, model) {
   changed("working");
   say("working");
   timeline.begin(own.agent, own.session, model);
+  shown = { turns: [], said: [], over: false };
   let last = 0;
   const take = (event) => {
     timeline.tell(event);
@@ -140,11 +146,26 @@ export async function attend(id, model) {
   } catch (problem) {
     if (own === current) add("failed", problem.message);
   }
+  if (own === current) await complete(own, id).catch((problem) => own === current && add("failed", problem.message));
+  if (own === current) end();
+}
+
+// What is told faster than it can be written is missing from the stream, and from nothing else: the session has it, and
+// knows some things better. If the two differ, what the session has is shown.
+async function complete(own, id) {
+  const [entries, run] = await Promise.all([api.entries(own.session), api.run(id)]);
   if (own !== current) return;
-  end();
-  const entries = await api.entries(own.session).catch(() => []);
-  const known = entries.slice(entries.findLastIndex((entry) => entry.entry === "user"));
-  if (own === current) for (const event of retold(known)) if (event.event === "call_finished") timeline.tell(event);
+  const [, ...events] = retold(entries.slice(beginning(entries, run)));
+  for (const event of events) if (event.event.startsWith("call_")) timeline.tell(event);
+  timeline.settle(run.spending);
+  finish(null);
+  const said = events.filter((event) => event.event === "model_replied" && event.text).map((event) => event.text);
+  if (JSON.stringify(said) !== JSON.stringify(shown.said)) {
+    for (const turn of shown.turns) turn.remove();
+    calls = new Map();
+    for (const event of events) tell(event);
+  }
+  if (!shown.over) ended({ ending: run.ending });
 }
 
 function end() {
@@ -239,6 +260,7 @@ function replied({ text, thinking, omitted }) {
   // One that is too long for the stream is in the session; what came in of it is all that is shown until then.
   if (text && !omitted) replying();
   if (text && !omitted) announce(`The agent says: ${short(text, 300)}`);
+  if (text && !omitted) shown.said.push(text);
   finish(omitted ? null : text ?? "");
 }
 
@@ -263,6 +285,7 @@ function mark({ id, failure, denials }) {
 
 function ended({ ending: how }, now = true) {
   const { kind, text } = ending(how);
+  shown.over = true;
   finish(null);
   if (kind === "answered") now && announce("The run is over: answered.");
   else add("failed", `The run is over: ${plain(text)}`);

@@ -52,10 +52,20 @@ export function tell(event, task = "") {
     case "subagent_start": asked(node, event); break;
     case "subagent_progress": tell(event.of, event.task); break;
     case "subagent_end": answered(event); break;
-    case "run_ended": if (!task) over(node, event); break;
   }
+  total();
+}
+
+function total() {
   const root = nodes.get("");
   if (root) root.shown.textContent = sandbox.total(sums);
+}
+
+// What the whole run used up, as it was written down.
+export function settle({ steps, usage }) {
+  for (const call of nodes.get("")?.calls.values() ?? []) if (!call.event) call.took.textContent = "no result";
+  if (sums) Object.assign(sums, { steps, tokens: usage.input_tokens + usage.output_tokens, cost_micros: usage.cost_micros ?? 0 });
+  total();
 }
 
 function replied(node, { usage, text }, task) {
@@ -162,13 +172,6 @@ function answered({ task, success, ending: ended, usage }) {
   made.words.textContent = ending(ended).text;
   const tokens = (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
   made.took.textContent = success ? (tokens ? count(tokens, "token") : "answered") : ending(ended).kind;
-}
-
-function over(node, { steps, usage }) {
-  sums.steps = steps ?? sums.steps;
-  sums.tokens = Math.max(sums.tokens, (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0));
-  sums.cost_micros = Math.max(sums.cost_micros, usage?.cost_micros ?? 0);
-  for (const call of node.calls.values()) if (!call.event) call.took.textContent = "no result";
 }
 
 // Opens a call and goes there.
