@@ -56,10 +56,13 @@ async function submit(event) {
   field.value = "";
   aboutNothing();
   grow();
+  // Nothing is sent twice, however fast somebody is.
+  busy(true);
   try {
     await send(whole);
     draft(from, "");
   } catch {
+    busy(false);
     // Nothing that was written is lost; a newer text stands before it.
     field.value = field.value ? `${text}\n${field.value}` : text;
     line = own;
