@@ -20,7 +20,7 @@ export default async function scope(world) {
   // Below the call that asked stands the agent that was asked, with its own call and what was cut.
   const agent = page.locator("#timeline li.agent");
   await agent.locator(".name", { hasText: "worker" }).waitFor();
-  assert.match(await agent.locator(".warn").first().innerText(), /read-only/);
+  assert.match(await agent.locator(".cuts").first().innerText(), /read-only/);
   await agent.locator("li", { hasText: "write" }).locator(".mark", { hasText: /[⊘✗]/ }).waitFor();
   assert.match(await page.locator("#state").innerText(), /worker works/);
   hold.release();

@@ -13,12 +13,15 @@ const LIMITS = [
   ["open_files", "open files", String],
 ];
 
+const all = (list) => list.map((text) => (text === "*" ? "any" : text));
+
 // Words for each kind of grant: what is there.
 function words(of) {
   const { files, http, commands, agents, env, secrets, outside, storage } = grants(of);
   return {
     files: files.map((file) => `${file.path === "." ? "the workspace" : file.path}: ${file.access === "none" ? "hidden" : file.access}`),
-    http, commands, agents, env, secrets, outside, storage: storage ? [size(storage.bytes ?? 0)] : [],
+    http: all(http), commands: all(commands), agents: all(agents), env: all(env), secrets: all(secrets), outside: all(outside),
+    storage: storage ? [size(storage.bytes ?? 0)] : [],
   };
 }
 

@@ -1,7 +1,7 @@
 // What was called, by whom, and what came of it; agents that were asked stand below the call that asked.
 
 import * as api from "./api.js";
-import { button, element, facts, get, styled } from "./dom.js";
+import { button, element, get, styled } from "./dom.js";
 import { retold } from "./history.js";
 import * as sandbox from "./sandbox.js";
 import * as scopes from "./scopes.js";
@@ -63,7 +63,10 @@ function total() {
 
 // What the whole run used up, as it was written down.
 export function settle({ steps, usage }) {
-  for (const call of nodes.get("")?.calls.values() ?? []) if (!call.event) call.took.textContent = "no result";
+  for (const { calls, line } of nodes.values()) {
+    for (const call of calls.values()) if (!call.event) call.took.textContent = "no result";
+    if (line && !line.over) line.took.textContent = "";
+  }
   if (sums) Object.assign(sums, { steps, tokens: usage.input_tokens + usage.output_tokens, cost_micros: usage.cost_micros ?? 0 });
   total();
 }
@@ -152,10 +155,11 @@ function asked(node, event) {
   made.took.textContent = "at work";
   const list = element("ol", { class: "calls" });
   const cut = event.cut ?? [];
-  const nothing = element("p", { class: "dim" }, "Nothing was cut: it has all that its definition asks for.");
-  const where = element("a", { href: `#${event.session}` }, event.session.slice(0, 8));
-  const about = facts([["session", where], ["cut", cut.map(plain), "warn"]]);
-  made.body.append(...(cut.length ? [about] : [about, nothing]), made.said, list);
+  const where = element("a", { href: `#${event.session}` }, "Its session");
+  const without = cut.length
+    ? element("ul", { class: "cuts", "aria-label": "What was cut" }, cut.map((text) => element("li", {}, plain(text))))
+    : element("p", { class: "dim" }, "Nothing was cut: it has all that its definition asks for.");
+  made.body.append(element("p", {}, where), without, made.said, list);
   made.details.open = true;
   const under = node.calls.get(event.call);
   // Below the call that asked, where that is known.
@@ -168,6 +172,7 @@ function asked(node, event) {
 function answered({ task, success, ending: ended, usage }) {
   const made = nodes.get(task)?.line;
   if (!made) return;
+  made.over = true;
   made.mark.className = `mark ${success ? "good" : "bad"}`;
   made.words.textContent = ending(ended).text;
   const tokens = (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
