@@ -21,13 +21,13 @@ export default async function scope(world) {
   const agent = page.locator("#timeline li.agent");
   await agent.locator(".name", { hasText: "worker" }).waitFor();
   assert.match(await agent.locator(".cuts").first().innerText(), /read-only/);
-  await agent.locator("li", { hasText: "write" }).locator(".mark", { hasText: /[⊘✗]/ }).waitFor();
+  await agent.locator("li[data-call]", { hasText: "write" }).locator(".mark", { hasText: /[⊘✗]/ }).waitFor();
   assert.match(await page.locator("#state").innerText(), /worker works/);
   hold.release();
   await page.locator("#log", { hasText: "It was tried." }).waitFor();
   await quiet(page);
   assert.match(await page.locator(".total").innerText(), /1 refused/);
-  const call = agent.locator("li", { hasText: "write" });
+  const call = agent.locator("li[data-call]", { hasText: "write" });
   await call.locator("summary").first().click();
   await call.locator(".powers li.there", { hasText: "fs.read" }).waitFor();
   assert.equal(await call.locator(".powers li.absent", { hasText: "fs.write" }).count(), 1, "under its coordinator it cannot write");
@@ -35,7 +35,7 @@ export default async function scope(world) {
   // The same after the page was loaded again, when the run is over.
   await page.reload();
   await agent.locator(".name", { hasText: "worker" }).waitFor();
-  await agent.locator("li", { hasText: "write" }).waitFor();
+  await agent.locator("li[data-call]", { hasText: "write" }).waitFor();
 
   // The scope, drawn: one ceiling in the other.
   await page.locator("#show-scope").click();
