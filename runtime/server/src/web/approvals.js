@@ -17,6 +17,7 @@ export function ask(run, event, place) {
     for (const one of [allow, deny]) one.disabled = true;
     try {
       await api.decide(run, event.approval, decision);
+      decided({ approval: event.approval, allowed: decision === "allow" });
     } catch (problem) {
       // Somebody else may have been faster, or the run is over.
       wrong.textContent = problem.status === 404 ? "This was decided already, or nobody waits for it any more." : problem.message;
