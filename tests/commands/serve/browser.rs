@@ -111,6 +111,11 @@ fn a_page_that_is_loaded_again_goes_on_in_the_middle_of_a_run() {
     play("reload", world(), &[], &json!({}));
 }
 
+#[test]
+fn markdown_is_shown_as_it_is_meant_and_takes_no_longer_than_its_length() {
+    play("markdown", world(), &[], &json!({}));
+}
+
 /// INJ-01
 #[test]
 fn nothing_that_a_model_or_a_tool_writes_runs_or_is_fetched() {
