@@ -21,14 +21,17 @@ const scenario = (await import(`./scenarios/${name}.mjs`)).default;
 
 const model = new Model();
 console.log(await model.start());
-const line = await new Promise((resolve) => {
-  const lines = readline.createInterface({ input: process.stdin });
-  lines.once("line", resolve);
-  // Whoever started this is gone before there was a server.
-  lines.once("close", () => resolve(null));
-});
-if (line === null) process.exit(1);
-const given = JSON.parse(line);
+const lines = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const line = await lines.next();
+// Whoever started this is gone before there was a server.
+if (line.done) process.exit(1);
+const given = JSON.parse(line.value);
+
+// Has the server killed, as a crash does, and started again.
+async function crash() {
+  console.log("kill the server");
+  await lines.next();
+}
 const origin = `http://${given.address}`;
 const trap = await Trap.set();
 
@@ -87,7 +90,7 @@ const guard = setTimeout(() => {
   browser.close().finally(() => process.exit(1));
 }, 120_000);
 
-const world = { ...given, origin, model, trap, seen, fresh, api, accessible, assert };
+const world = { ...given, origin, model, trap, seen, fresh, api, accessible, crash, assert };
 let code = 0;
 try {
   await scenario(world);

@@ -6,6 +6,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    thread,
 };
 
 use serde_json::{Value, json};
@@ -66,23 +67,31 @@ fn play(scenario: &str, world: World, options: &[&str], more: &Value) -> Option<
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut model = String::new();
-    BufReader::new(driver.stdout.take().unwrap()).read_line(&mut model).unwrap();
+    let mut stderr = driver.stderr.take().unwrap();
+    let said = thread::spawn(move || {
+        let mut said = String::new();
+        stderr.read_to_string(&mut said).map(|_| said)
+    });
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let model = lines.next().unwrap().unwrap();
     world.configure(&format!(
         "model = \"speaker\"\n[models.speaker]\nmodel = \"local:speaker\"\nprice = {{ input = 3.0, output = 15.0 }}\n\
-         [providers.local]\ndialect = \"chat\"\nbase_url = \"{}\"\nretries = 0\n",
-        model.trim()
+         [providers.local]\ndialect = \"chat\"\nbase_url = \"{model}\"\nretries = 0\n"
     ));
     let mut server = Server::start(world, options);
     let mut given = more.clone();
     given["address"] = json!(server.address);
     let mut input = driver.stdin.take().unwrap();
     writeln!(input, "{given}").unwrap();
-    let mut said = String::new();
-    driver.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    // The one thing that it cannot do by itself.
+    for line in lines {
+        assert_eq!(line.unwrap(), "kill the server");
+        let address = server.address.clone();
+        server = Server::start_at(&address, server.kill(), options);
+        writeln!(input, "it is there again").unwrap();
+    }
     let ended = driver.wait().unwrap();
-    drop(input);
-    assert!(ended.success(), "{scenario}: {said}");
+    assert!(ended.success(), "{scenario}: {}", said.join().unwrap().unwrap());
     Some(std::mem::replace(&mut server.world, World::empty()))
 }
 
@@ -109,6 +118,12 @@ fn sessions_are_grouped_pinned_renamed_searched_cleared_and_deleted_on_the_page(
 #[test]
 fn a_page_that_is_loaded_again_goes_on_in_the_middle_of_a_run() {
     play("reload", world(), &[], &json!({}));
+}
+
+/// P16: it goes on after a crash, too.
+#[test]
+fn a_page_goes_on_when_the_server_was_killed_in_the_middle_of_a_run() {
+    play("crash", world(), &[], &json!({}));
 }
 
 #[test]

@@ -5,20 +5,28 @@ import { at, headers, problem, run as about } from "./api.js";
 
 const SOON = 250;
 const LATE = 8000;
+// A server that has nothing to tell shows every 15 seconds that it is there. Whoever hears nothing for longer speaks to
+// nobody, whatever stands between the two.
+const SILENCE = 45_000;
 
 // Calls `tell(event, number)` for each event after `last`, in order. Ends when the run has; `broken(true)` is called
 // while the server cannot be reached, `broken(false)` when it can be again.
 export async function watch(run, last, tell, broken, signal) {
   for (let wait = SOON; !signal.aborted; wait = Math.min(wait * 2, LATE)) {
+    const line = new AbortController();
+    const heard = () => { clearTimeout(silence); silence = setTimeout(() => line.abort(), SILENCE); };
+    let silence;
     try {
+      heard();
       const response = await fetch(at("runs", run, "events"), {
-        headers: headers({ Accept: "text/event-stream", "Last-Event-ID": String(last) }), signal,
+        headers: headers({ Accept: "text/event-stream", "Last-Event-ID": String(last) }),
+        signal: AbortSignal.any([signal, line.signal]),
         credentials: "omit", redirect: "error", cache: "no-store",
       });
       if (!response.ok) throw await problem(response);
       broken(false);
       let over = false;
-      for await (const { id, data } of events(response.body)) {
+      for await (const { id, data } of events(response.body, heard)) {
         wait = SOON;
         // What was heard already is not told again, whatever the server does.
         if (id <= last) continue;
@@ -33,6 +41,8 @@ export async function watch(run, last, tell, broken, signal) {
       // A refusal stays one; whatever else may pass.
       if (wrong.status >= 400 && wrong.status < 500 && wrong.status !== 429) throw wrong;
       broken(true);
+    } finally {
+      clearTimeout(silence);
     }
     await pause(wait, signal);
   }
@@ -46,14 +56,15 @@ function pause(milliseconds, signal) {
   });
 }
 
-// The events of a body, each with its number.
-export async function* events(body) {
+// The events of a body, each with its number; `heard` is called whenever something comes in.
+export async function* events(body, heard) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let [rest, fields] = ["", null];
   for (;;) {
     const { value, done } = await reader.read();
     // What is not whole is told again when somebody asks for it.
     if (done) return;
+    heard();
     const lines = (rest + value).split(/\r\n|\n|\r(?=[^])/);
     rest = lines.pop();
     for (const line of lines) {
