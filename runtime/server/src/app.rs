@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use futures_util::FutureExt as _;
-use http::StatusCode;
+use http::{StatusCode, header::CONTENT_LENGTH};
 use palisade_agent::{Ending, LOCAL_TENANT, RunEnd, RunRecord, Store, StoreError};
 use palisade_store::{Database, Idempotency, OpenRuns, Tenants};
 
@@ -121,6 +121,7 @@ impl App {
             .fallback(|| async { Problem::not_found() })
             .method_not_allowed_fallback(|| async { Problem::no_method() })
             .layer(DefaultBodyLimit::max(self.settings().body))
+            .layer(middleware::from_fn_with_state(self.clone(), announced))
             .layer(middleware::from_fn_with_state(self.clone(), entry::enter_where_wanted))
             .layer(middleware::from_fn_with_state(self.clone(), counted))
             // Outermost: nothing is done for whom this server is not meant.
@@ -182,6 +183,17 @@ impl App {
             }
         };
         drop(tokio::time::timeout(patience, idle).await);
+    }
+}
+
+/// Refuses a body that is announced to be too large before any of it is read.
+async fn announced(State(app): State<App>, request: Request, next: Next) -> Response {
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    match length {
+        Some(length) if length > app.settings().body as u64 => {
+            Problem::too_large("the body is larger than a request may be").into_response()
+        }
+        _ => next.run(request).await,
     }
 }
 
