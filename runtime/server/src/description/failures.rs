@@ -111,12 +111,20 @@ fn described(meant: &Meant, kind: &str, schema: &dyn Fn() -> RefOr<Schema>) -> R
     responses.collect()
 }
 
-/// A stream of server-sent events, as a text.
+/// Server-sent events: what is described is one of them, of which there is a stream.
 pub(crate) enum Events {}
 
 impl PartialSchema for Events {
     fn schema() -> RefOr<Schema> {
-        RefOr::T(Schema::Object(ObjectBuilder::new().schema_type(Type::String).build()))
+        let text = |meaning: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(meaning));
+        let event = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some("One event of a stream."))
+            .property("id", text("Its number, to come back with as `Last-Event-ID`."))
+            .property("event", text("Its kind."))
+            .property("data", text("What happened, mostly as JSON."))
+            .required("data");
+        RefOr::T(Schema::Object(event.build()))
     }
 }
 

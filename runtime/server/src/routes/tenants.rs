@@ -198,7 +198,7 @@ pub(super) async fn change(
     params(("tenant" = String, Path, description = "The id of a tenant.")),
     responses(
         (status = 204, description = "It is gone."),
-        Known, Absent, Taken,
+        Known, Absent, Taken, Unfit,
     )
 )]
 pub(super) async fn delete(
