@@ -65,12 +65,15 @@ pub(crate) enum Asked {
     },
 }
 
+/// Runs by tenant and id.
+type AtWork = HashMap<(String, String), Arc<Live>>;
+
 /// The runs that this process works on.
 #[derive(Clone)]
 pub(crate) struct Runs {
     house: Arc<dyn House>,
     events: Arc<dyn RunEvents>,
-    live: Arc<Mutex<HashMap<(String, String), Arc<Live>>>>,
+    live: Arc<Mutex<AtWork>>,
 }
 
 /// A run at work.
@@ -164,7 +167,7 @@ impl Runs {
         Ok(self.events.events(tenant, run, after, limit).await?)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(String, String), Arc<Live>>> {
+    fn lock(&self) -> MutexGuard<'_, AtWork> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
