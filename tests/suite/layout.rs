@@ -72,7 +72,7 @@ fn crates_depend_on_each_other_only_as_drawn() {
         ("store", &["palisade-agent"]),
         ("packages", &["palisade-grants"]),
         ("mcp", &["palisade-agent", "palisade-grants"]),
-        ("catalog", &["palisade-agent", "palisade-grants", "palisade-sandbox", "palisade-guest-build"]),
+        ("catalog", &["palisade-agent", "palisade-grants", "palisade-mcp", "palisade-sandbox", "palisade-guest-build"]),
         (
             "cli",
             &[
