@@ -4,6 +4,7 @@
 
 mod crash;
 mod keys;
+mod mcp;
 mod model;
 mod quotas;
 mod runs;

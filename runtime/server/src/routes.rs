@@ -2,6 +2,7 @@
 
 mod agents;
 mod health;
+mod mcp;
 mod once;
 mod page;
 mod runs;
@@ -44,6 +45,8 @@ pub(crate) fn known(_: &App) -> Router<App> {
         .route("/api/tenants/{tenant}", get(tenants::one).patch(tenants::change).delete(tenants::delete))
         .route("/api/tenants/{tenant}/keys", get(tenants::keys).post(tenants::add_key))
         .route("/api/tenants/{tenant}/keys/{key}", delete(tenants::revoke))
+        .route("/mcp", post(mcp::all))
+        .route("/mcp/{agent}", post(mcp::one))
         .route("/metrics", get(health::metrics))
         .merge(compat::routes())
 }
