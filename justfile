@@ -14,7 +14,7 @@ run *ARGS: _palisade
     @{{palisade}} run "$@"
 
 # Every test: unit, hostile guests, command line
-test: _target _nextest _aimock _postgres _registry _python _javascript _c _examples _mcp
+test: _target _nextest _aimock _postgres _registry _python _javascript _c _examples _mcp _clients _browser
     cargo nextest run --workspace --no-fail-fast
     cargo test --workspace --doc --quiet
     cd examples && cargo test --quiet --locked --target-dir ../target/examples-build
@@ -149,6 +149,26 @@ _c: (_from_pypi "ziglang 0.17.0" "plugins in C")
 
 # Clients of the protocol that nobody here wrote
 _mcp: (_from_pypi "mcp 2.3.0" "sessions of the MCP client in Python") (_from_npm "@modelcontextprotocol/inspector 2.12.0" "sessions of the MCP inspector")
+
+# Clients of other people's interfaces that `palisade serve` speaks, and what feeds nonsense to every route of ours
+_clients: (_from_pypi "openai 3.51.0" "conversations of the OpenAI client") (_from_pypi "anthropic 2.9.0" "conversations of the Anthropic client") (_from_pypi "schemathesis 4.32.5" "routes of the server with what their description allows and what it does not")
+
+# A real browser for the page, and what drives it
+_browser:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    folder=target/toolchains/browser
+    found() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
+    if ! found && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null || true
+    fi
+    if found && ! cmp -s tests/browser/package-lock.json "$folder/installed"; then
+        mkdir -p "$folder" && cp tests/browser/package.json tests/browser/package-lock.json "$folder"
+        npm ci --prefix "$folder" --ignore-scripts --no-audit --no-fund --loglevel error && cp "$folder/package-lock.json" "$folder/installed" || true
+    fi
+    found && cmp -s tests/browser/package-lock.json "$folder/installed" && exit
+    echo "SKIPPED: chromium is not here, or npm is not or cannot fetch what drives it, so the page is not tested in a browser" >&2
+    [ "${CI:-}" != true ]
 
 _from_pypi PACKAGE WHAT:
     #!/usr/bin/env bash

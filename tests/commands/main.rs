@@ -22,6 +22,7 @@ mod model;
 mod offline;
 mod opening;
 mod outside;
+mod peers;
 mod plugin_tools;
 mod plugins;
 mod prove;

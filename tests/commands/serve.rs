@@ -2,7 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a value that is not there fails the test")]
 #![expect(clippy::disallowed_methods, reason = "tests start the program and connect to it")]
 
+mod browser;
+mod clients;
 mod crash;
+mod described;
 mod keys;
 mod mcp;
 mod model;
@@ -56,8 +59,13 @@ impl Answer {
 impl Server {
     /// On this machine, for whoever works alone.
     pub(crate) fn start(world: World, more: &[&str]) -> Self {
+        Self::start_at("127.0.0.1:0", world, more)
+    }
+
+    /// The same, at an address.
+    pub(crate) fn start_at(address: &str, world: World, more: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_palisade"));
-        command.args(["serve", "--listen", "127.0.0.1:0"]).args(more);
+        command.args(["serve", "--listen", address]).args(more);
         command.env_clear().env("HOME", world.home()).current_dir(world.workspace());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());

@@ -72,6 +72,7 @@ fn crates_depend_on_each_other_only_as_drawn() {
         ("store", &["palisade-agent"]),
         ("packages", &["palisade-grants"]),
         ("mcp", &["palisade-agent", "palisade-grants"]),
+        ("server", &["palisade-agent", "palisade-mcp", "palisade-store"]),
         ("catalog", &["palisade-agent", "palisade-grants", "palisade-mcp", "palisade-sandbox", "palisade-guest-build"]),
         (
             "cli",
@@ -83,6 +84,7 @@ fn crates_depend_on_each_other_only_as_drawn() {
                 "palisade-model",
                 "palisade-packages",
                 "palisade-sandbox",
+                "palisade-server",
                 "palisade-store",
             ],
         ),
@@ -313,6 +315,7 @@ fn every_case_has_a_test() {
         cases("CFG", &without(0, 15)),
         cases("PROV", &without(0, 10)),
         cases("INJ", &[1, 2, 3, 4]),
+        cases("HTTP", &without(0, 17)),
     ];
     for case in expected.iter().flatten() {
         let prefix = format!("/// {}", case.split('-').next().unwrap());

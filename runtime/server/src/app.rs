@@ -12,13 +12,13 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use futures_util::FutureExt as _;
-use http::StatusCode;
+use http::{StatusCode, header::CONTENT_LENGTH};
 use palisade_agent::{Ending, LOCAL_TENANT, RunEnd, RunRecord, Store, StoreError};
 use palisade_store::{Database, Idempotency, OpenRuns, Tenants};
 
 use crate::{
     admission::{Admission, Share},
-    entry,
+    compat, entry,
     guard::{self, Names},
     house::{House, Quotas},
     metrics::Metrics,
@@ -117,16 +117,16 @@ impl App {
     /// All routes, with what every request passes before it comes to one.
     pub fn router(&self) -> Router {
         let names = Names::with(&self.settings().names);
-        Router::new()
-            .merge(routes::known(self))
-            .merge(routes::open())
+        Router::from(routes::table())
             .fallback(|| async { Problem::not_found() })
             .method_not_allowed_fallback(|| async { Problem::no_method() })
             .layer(DefaultBodyLimit::max(self.settings().body))
+            .layer(middleware::from_fn_with_state(self.clone(), announced))
             .layer(middleware::from_fn_with_state(self.clone(), entry::enter_where_wanted))
             .layer(middleware::from_fn_with_state(self.clone(), counted))
             // Outermost: nothing is done for whom this server is not meant.
             .layer(middleware::from_fn_with_state(names, guard::guard))
+            .layer(middleware::from_fn(compat::in_their_words))
             .with_state(self.clone())
     }
 
@@ -183,6 +183,17 @@ impl App {
             }
         };
         drop(tokio::time::timeout(patience, idle).await);
+    }
+}
+
+/// Refuses a body that is announced to be too large before any of it is read.
+async fn announced(State(app): State<App>, request: Request, next: Next) -> Response {
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    match length {
+        Some(length) if length > app.settings().body as u64 => {
+            Problem::too_large("the body is larger than a request may be").into_response()
+        }
+        _ => next.run(request).await,
     }
 }
 

@@ -10,6 +10,7 @@ mod admission;
 mod app;
 mod body;
 mod compat;
+mod description;
 mod entry;
 mod guard;
 mod house;

@@ -7,10 +7,13 @@ use crate::problem::Problem;
 /// Which page is wanted.
 #[derive(Clone, Copy, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Wanted {
     /// At most so many, 1 to 200; 50 if this is left out.
+    #[param(minimum = 1, maximum = 200)]
     pub(crate) limit: Option<usize>,
     /// How many are passed over; `next` of the page before.
+    #[param(minimum = 0)]
     pub(crate) offset: Option<usize>,
 }
 

@@ -18,6 +18,7 @@ pub(crate) struct Problem {
     #[serde(rename = "type")]
     kind: String,
     /// The same in a few words.
+    #[schema(value_type = String)]
     title: &'static str,
     /// The status of the answer.
     status: u16,
@@ -115,6 +116,7 @@ impl Problem {
     }
 
     /// When to try again, in seconds.
+    #[cfg(test)]
     pub(crate) fn retry_after(&self) -> Option<u64> {
         self.retry_after
     }
@@ -133,6 +135,8 @@ impl IntoResponse for Problem {
         if let Some(after) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(after));
         }
+        // Whoever has other words for it finds it there.
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -1,6 +1,7 @@
 //! What there is to ask for. Every route is in this table; all but those of [`open`] need to know who asks.
 
 mod agents;
+mod docs;
 mod health;
 mod mcp;
 mod once;
@@ -10,59 +11,70 @@ mod sessions;
 mod tenants;
 mod usage;
 
-use axum::{
-    Router,
-    routing::{delete, get, post},
+use axum::routing::post;
+use palisade_agent::Inquiry;
+use utoipa::OpenApi as _;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    admission::Share, app::App, compat, description::Common, entry::Caller, house::Quotas, problem::Problem,
+    runs::Started,
 };
 
-use palisade_agent::Inquiry;
-
-use crate::{admission::Share, app::App, compat, entry::Caller, house::Quotas, problem::Problem, runs::Started};
+/// All routes, each with its description.
+pub(crate) fn table() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(Common::openapi()).merge(known()).merge(compat::table()).merge(open())
+}
 
 /// Routes for which it has to be known who asks.
-pub(crate) fn known(_: &App) -> Router<App> {
-    Router::new()
-        .route("/api/agents", get(agents::list))
-        .route("/api/agents/{agent}", get(agents::one))
-        .route("/api/agents/{agent}/explain", get(agents::explain))
-        .route("/api/tools", get(agents::tools))
-        .route("/api/plugins", get(agents::plugins))
-        .route("/api/sessions", get(sessions::list).post(sessions::create))
-        .route("/api/sessions/{session}", get(sessions::one).patch(sessions::change).delete(sessions::delete))
-        .route("/api/sessions/{session}/clear", post(sessions::clear))
-        .route("/api/sessions/{session}/entries", get(sessions::entries))
-        .route("/api/sessions/{session}/run", get(runs::last))
-        .route("/api/me", get(agents::me))
-        .route("/api/runs", get(runs::list).post(runs::begin))
-        .route("/api/runs/{run}", get(runs::one))
-        .route("/api/runs/{run}/events", get(runs::events))
-        .route("/api/runs/{run}/cancel", post(runs::cancel))
-        .route("/api/runs/{run}/approvals", get(runs::approvals))
-        .route("/api/runs/{run}/approvals/{approval}", post(runs::decide))
-        .route("/api/usage", get(usage::usage))
-        .route("/api/audit", get(usage::audit))
-        .route("/api/tenants", get(tenants::list).post(tenants::create))
-        .route("/api/tenants/{tenant}", get(tenants::one).patch(tenants::change).delete(tenants::delete))
-        .route("/api/tenants/{tenant}/keys", get(tenants::keys).post(tenants::add_key))
-        .route("/api/tenants/{tenant}/keys/{key}", delete(tenants::revoke))
+fn known() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(agents::list))
+        .routes(routes!(agents::one))
+        .routes(routes!(agents::explain))
+        .routes(routes!(agents::tools))
+        .routes(routes!(agents::plugins))
+        .routes(routes!(agents::me))
+        .routes(routes!(sessions::list, sessions::create))
+        .routes(routes!(sessions::one, sessions::change, sessions::delete))
+        .routes(routes!(sessions::clear))
+        .routes(routes!(sessions::entries))
+        .routes(routes!(runs::last))
+        .routes(routes!(runs::list, runs::begin))
+        .routes(routes!(runs::one))
+        .routes(routes!(runs::events))
+        .routes(routes!(runs::cancel))
+        .routes(routes!(runs::approvals))
+        .routes(routes!(runs::decide))
+        .routes(routes!(usage::usage))
+        .routes(routes!(usage::audit))
+        .routes(routes!(tenants::list, tenants::create))
+        .routes(routes!(tenants::one, tenants::change, tenants::delete))
+        .routes(routes!(tenants::keys, tenants::add_key))
+        .routes(routes!(tenants::revoke))
+        .routes(routes!(health::metrics))
+        // Its own protocol says what it is.
         .route("/mcp", post(mcp::all))
         .route("/mcp/{agent}", post(mcp::one))
-        .route("/metrics", get(health::metrics))
-        .merge(compat::routes())
 }
 
 /// Routes for everybody that the guard lets in.
-pub(crate) fn open() -> Router<App> {
-    Router::new()
-        .route("/health", get(health::health))
-        .route("/ready", get(health::ready))
-        .route("/", get(page::index))
-        .route("/page/{file}", get(page::file))
+fn open() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(health::health))
+        .routes(routes!(health::ready))
+        .routes(routes!(page::index))
+        .routes(routes!(page::file))
+        .routes(routes!(docs::document))
+        .routes(routes!(docs::index))
+        .routes(routes!(docs::file))
 }
 
 /// Paths for which nobody needs to be known.
 pub(crate) fn is_open(path: &str) -> bool {
-    ["/", "/health", "/ready", "/favicon.ico"].contains(&path) || path.starts_with("/page/")
+    ["/", "/health", "/ready", "/favicon.ico", "/openapi.json", "/docs"].contains(&path)
+        || path.starts_with("/page/")
+        || path.starts_with("/docs/")
 }
 
 /// Has an agent work on something, when it is the caller's turn.

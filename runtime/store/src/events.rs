@@ -19,7 +19,8 @@ pub const MOST_EVENTS: u64 = 100_000;
 #[async_trait]
 pub trait RunEvents: Send + Sync {
     /// Adds events, each a text of JSON, the first of which has the number `first`; all of them or none. Only who
-    /// holds the run may: otherwise it is [`StoreError::Fenced`], as for [`palisade_agent::Store::record`].
+    /// holds the run may, or has ended it, because its end is the last thing that is told: otherwise it is
+    /// [`StoreError::Fenced`], as for [`palisade_agent::Store::record`].
     ///
     /// Events that are there already and are the same may be told again. Another event of the same number, a gap,
     /// an event of more than [`LARGEST_EVENT`] bytes or a number above [`MOST_EVENTS`] is [`StoreError::Invalid`].

@@ -171,16 +171,21 @@ fn a_run_is_ended_by_whoever_began_it() {
     assert_eq!(server.get("/api/runs", "").with(200).json()["data"], json!([]));
 }
 
-/// What an agent may do is never more than whoever asks it, all the way down.
+/// What an agent may do is never more than whoever asks it may, all the way down.
 #[test]
 fn an_agent_is_explained_as_it_is_asked() {
-    let server = Server::start(World::new(), &[]);
+    let world = World::new();
+    world.add_agent("lead", "---\nname: lead\ndescription: leads\ntools: [Read, Task]\n---\nLead.");
+    let server = Server::start(world, &[]);
     let explain = |path: &str| server.get(&format!("/api/agents/{path}"), "");
     let alone = explain("general/explain").with(200).json();
     assert_eq!((&alone["chain"], &alone["cut"]), (&json!([]), &json!([])), "{alone}");
-    assert!(alone["asks"].as_array().unwrap().contains(&json!("explore")), "{alone}");
-    let below = explain("explore/explain?under=general").with(200).json();
-    assert_eq!(below["chain"], json!(["general"]));
+    let lead = explain("lead/explain").with(200).json();
+    assert!(lead["asks"].as_array().unwrap().contains(&json!("general")), "{lead}");
+    let below = explain("general/explain?under=lead").with(200).json();
+    assert_eq!(below["chain"], json!(["lead"]));
+    assert!(below["cut"].to_string().contains("lead"), "who leads only reads: {below}");
+    assert_ne!(below["grants"], alone["grants"]);
     assert_eq!(explain("general/explain?under=explore").status, 422, "explore may ask nobody");
     assert_eq!(explain("general/explain?under=a,b,c,d,e,f,g,h,i").status, 400);
     explain("nobody/explain").with(404);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Server;
+use super::{Server, tenants};
 use crate::world::World;
 
 /// HTTP-05, HTTP-06
@@ -80,7 +80,8 @@ fn what_is_too_large_is_refused() {
 /// HTTP-14
 #[test]
 fn other_ways_to_write_a_path_lead_nowhere() {
-    let server = Server::start(World::new(), &["--keys"]);
+    let (world, _) = tenants(&["acme"]);
+    let server = Server::start(world, &["--keys"]);
     for path in [
         "//api/agents",
         "/api//agents",

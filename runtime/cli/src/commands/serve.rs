@@ -91,11 +91,11 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
         let url = database.url()?;
         let kept = palisade_store::open_database(url.expose()).await.with_context(|| format!("{url}"))?;
         if wants_keys && !has_keys(kept.tenants.as_ref()).await? {
-            bail!(
-                "{} can be reached by others, and there is no key yet; make one with `palisade tenants add NAME` and \
-                 `palisade tenants key NAME`",
-                arguments.listen
-            );
+            let why = match arguments.keys {
+                true => "everybody needs a key (--keys)".to_owned(),
+                false => format!("{} can be reached by others", arguments.listen),
+            };
+            bail!("{why}, and there is no key yet; make one with `palisade tenants add NAME` and `palisade tenants key NAME`");
         }
         let size = palisade_sandbox::Settings::SERVER;
         let engine = match arguments.no_apart {

@@ -13,8 +13,8 @@ use palisade_agent::{
     Purse, Usage, Watcher,
 };
 use palisade_catalog::{
-    Explanation, FindError, LocalCrew, Registry, SharedRegistry, Under, available, effective, effective_under,
-    skills_of,
+    Effective, Explanation, FindError, LocalCrew, Registry, SharedRegistry, Under, available, effective,
+    effective_under, skills_of,
 };
 use palisade_server::{AgentCard, Refused, ToolCard};
 use serde_json::{Value, json};
@@ -182,38 +182,28 @@ impl Household {
         let registry = self.looked_at();
         let available = available(&registry);
         let (mut ceiling, mut asked_by) = (self.ceiling.clone(), format!("tenant {}", self.tenant));
-        let mut above: Option<Agent> = None;
+        let mut above: Option<Effective> = None;
         for name in chain {
             let asked = self.asked(&registry, above.as_ref(), name)?;
-            let effective =
-                effective_under(&asked, &available, &registry, Under { ceiling: &ceiling, asked_by: &asked_by });
+            let under = Under { ceiling: &ceiling, asked_by: &asked_by };
+            let effective = effective_under(&asked, &available, &registry, under);
             ceiling = match self.config.typed.intersects {
                 true => effective.handed_down_with_tools(),
                 false => effective.handed_down(),
             };
-            (asked_by, above) = (asked.name.clone(), Some(asked));
+            (asked_by, above) = (asked.name.clone(), Some(effective));
         }
         let asked = self.asked(&registry, above.as_ref(), agent)?;
         let found = registry.look_up(agent).map_err(refused)?;
-        let effective =
-            effective_under(&asked, &available, &registry, Under { ceiling: &ceiling, asked_by: &asked_by });
+        let under = Under { ceiling: &ceiling, asked_by: &asked_by };
+        let effective = effective_under(&asked, &available, &registry, under);
         let skills = skills_of(&effective, &registry.skills());
         let explanation = Explanation::new(&effective, &skills, found.shadows, found.warnings(), &[]);
         let mut shown = serde_json::to_value(&explanation).map_err(|error| Refused::Broken(error.to_string()))?;
-        let may_ask = |other: &&Agent| effective.grants.agents.iter().any(|granted| granted.matches(&other.name));
-        let asks: Vec<String> =
-            match effective.tools.iter().any(|tool| DELEGATION_TOOLS.contains(&tool.candidate.name())) {
-                true => {
-                    registry.askable_by(&asked).into_iter().filter(may_ask).map(|other| other.name.clone()).collect()
-                }
-                false => Vec::new(),
-            };
+        let asks = asks(&registry, &effective);
         if let Some(shown) = shown.as_object_mut() {
-            shown.extend([
-                ("cut".to_owned(), json!(effective.cut)),
-                ("chain".to_owned(), json!(chain)),
-                ("asks".to_owned(), json!(asks)),
-            ]);
+            let more = [("cut", json!(effective.cut)), ("chain", json!(chain)), ("asks", json!(asks))];
+            shown.extend(more.map(|(name, value)| (name.to_owned(), value)));
             if self.tenant != LOCAL_TENANT {
                 // Where the operator keeps things is nobody's business.
                 shown.insert("path".to_owned(), Value::Null);
@@ -223,12 +213,14 @@ impl Household {
     }
 
     /// An agent as it is found, or as another one finds it.
-    fn asked(&self, registry: &Registry, above: Option<&Agent>, name: &str) -> Result<Agent, Refused> {
-        let agent = match above {
-            None => registry.look_up(name).map_err(refused)?.agent,
-            Some(above) => registry.may_ask(above, name).map_err(|error| Refused::Unusable(error.to_string()))?,
-        };
-        Ok(self.config.budgeted(agent))
+    fn asked(&self, registry: &Registry, above: Option<&Effective>, name: &str) -> Result<Agent, Refused> {
+        let agent = registry.look_up(name).map_err(refused)?.agent;
+        match above {
+            Some(above) if !asks(registry, above).contains(&agent.name) => {
+                Err(Refused::Unusable(format!("`{}` does not ask `{}`", above.agent.name, agent.name)))
+            }
+            _ => Ok(self.config.budgeted(agent)),
+        }
     }
 
     /// Its tools.
@@ -267,6 +259,18 @@ impl Household {
     fn looked_at(&self) -> Arc<Registry> {
         drop(self.registry.refresh());
         self.registry.now()
+    }
+}
+
+/// Whom an agent may ask; without a tool to ask with, nobody.
+fn asks(registry: &Registry, effective: &Effective) -> Vec<String> {
+    let granted = |other: &&Agent| effective.grants.agents.iter().any(|granted| granted.matches(&other.name));
+    match effective.tools.iter().any(|tool| DELEGATION_TOOLS.contains(&tool.candidate.name())) {
+        true => {
+            let askable = registry.askable_by(&effective.agent).into_iter();
+            askable.filter(granted).map(|other| other.name.clone()).collect()
+        }
+        false => Vec::new(),
     }
 }
 

@@ -37,9 +37,8 @@ async fn what_is_no_request_is_answered_with_its_error() {
         (request(json!("tools/call"), json!({})), -32602),
         (request(json!("tools/call"), json!({ "name": 5 })), -32602),
         (request(json!("tools/call"), json!({ "name": "echo", "arguments": [] })), -32602),
-        (request(json!("tools/call"), json!([])), -32602),
+        (request(json!("tools/call"), json!([])), -32600),
         (request(json!("tools/call"), json!({ "name": "nothing" })), -32602),
-        (request(json!("tools/list"), json!({ "cursor": 5 })), -32602),
         (request(json!("prompts/get"), json!({ "name": "x" })), -32601),
         (request(json!("logging/setLevel"), json!({ "level": "debug" })), -32601),
     ] {

@@ -89,7 +89,8 @@ fn package() -> Package {
 const LAYER: &str = "application/vnd.palisade.plugin.v1.tar+gzip";
 
 fn manifest(kind: &str, blob: &[u8], size: u64) -> Vec<u8> {
-    json!({ "schemaVersion": 2, "layers": [{ "mediaType": kind, "digest": Sha256::of(blob), "size": size }] })
+    let config = json!({ "mediaType": "application/vnd.oci.empty.v1+json", "digest": Sha256::of(b"{}"), "size": 2 });
+    json!({ "schemaVersion": 2, "config": config, "layers": [{ "mediaType": kind, "digest": Sha256::of(blob), "size": size }] })
         .to_string()
         .into_bytes()
 }
@@ -218,7 +219,9 @@ fn signed_by_cosign(digest: &Sha256, about: &str) -> (Fake, Key) {
     assert!(made.status.success());
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let payload = payload.to_string().into_bytes();
-    let manifest = json!({ "schemaVersion": 2, "layers": [{
+    let config =
+        json!({ "mediaType": "application/vnd.oci.image.config.v1+json", "digest": Sha256::of(b"{}"), "size": 2 });
+    let manifest = json!({ "schemaVersion": 2, "config": config, "layers": [{
         "mediaType": "application/vnd.dev.cosign.simplesigning.v1+json",
         "digest": Sha256::of(&payload),
         "size": payload.len(),

@@ -13,32 +13,49 @@ use axum::{
 use futures_util::stream;
 use palisade_agent::{Conclusion, Ending};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     chat::Content,
     conversation::{Asked, Piece, Pieces, Speaker, tokens},
+    failure::Dialect,
 };
-use crate::{app::App, body, entry::Caller, problem::Problem};
+use crate::{
+    app::App,
+    body,
+    description::{
+        failures::{Anthropic, Events},
+        theirs,
+    },
+    entry::Caller,
+    problem::Problem,
+};
 
 /// A request. What is not named here has no meaning for an agent and is passed over, as these clients expect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = MessageRequest)]
 pub(super) struct Request {
+    /// The name of an agent.
+    #[schema(example = "explore")]
     model: String,
+    /// What was said, the last by the user.
+    #[schema(example = json!([{ "role": "user", "content": "What is here?" }]))]
     messages: Vec<Message>,
     #[serde(default)]
     system: Option<Content>,
+    /// Whether the answer is told as it comes.
     #[serde(default)]
     stream: bool,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = MessageTurn)]
 struct Message {
     role: Role,
     content: Content,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Role {
     User,
@@ -46,11 +63,26 @@ enum Role {
 }
 
 /// Runs an agent and answers with what it says.
+#[utoipa::path(
+    post,
+    path = "/v1/messages",
+    operation_id = "create_message",
+    tag = "compatible",
+    request_body = Request,
+    responses(
+        (
+            status = 200,
+            description = "The answer, whole or as it comes.",
+            content((theirs::Message = "application/json"), (Events = "text/event-stream"))
+        ),
+        Anthropic,
+    )
+)]
 pub(super) async fn respond(
     State(app): State<App>,
     caller: Caller,
     body::Json(request): body::Json<Request>,
-) -> Result<Response, Failed> {
+) -> Result<Response, Problem> {
     let mut said: Vec<(Speaker, String)> = Vec::new();
     if let Some(system) = request.system {
         said.push((Speaker::Client, system.text()?));
@@ -63,7 +95,7 @@ pub(super) async fn respond(
         said.push((speaker, message.content.text()?));
     }
     let asked = Asked { agent: request.model.clone(), said, session: None, keeps: false };
-    let working = asked.begin(&app, &caller).await?;
+    let mut working = asked.begin(&app, &caller).await?;
     let id = format!("msg_{}", working.started.run);
     if request.stream {
         return Ok(streamed(working.pieces(), id, request.model).into_response());
@@ -118,7 +150,7 @@ fn streamed(pieces: Pieces, id: String, model: String) -> impl IntoResponse {
                             ready.extend([("message_delta", delta), ("message_stop", json!({}))]);
                             ("content_block_stop", json!({ "index": 0 }))
                         }
-                        Err(problem) => ("error", Failed(problem).value()),
+                        Err(problem) => ("error", Dialect::Anthropic.failure(&problem)),
                     }
                 }
             },
@@ -127,40 +159,4 @@ fn streamed(pieces: Pieces, id: String, model: String) -> impl IntoResponse {
         Some((Ok::<_, Infallible>(Event::default().event(name).data(value.to_string())), (pieces, ready, done)))
     }))
     .keep_alive(KeepAlive::default())
-}
-
-/// A problem as clients of Anthropic read it.
-#[derive(Debug)]
-pub(super) struct Failed(Problem);
-
-impl Failed {
-    fn value(&self) -> Value {
-        let kind = match self.0.status().as_u16() {
-            401 => "authentication_error",
-            403 => "permission_error",
-            404 => "not_found_error",
-            413 => "request_too_large",
-            429 => "rate_limit_error",
-            503 => "overloaded_error",
-            500.. => "api_error",
-            _ => "invalid_request_error",
-        };
-        json!({ "type": "error", "error": { "type": kind, "message": self.0.detail() } })
-    }
-}
-
-impl From<Problem> for Failed {
-    fn from(problem: Problem) -> Self {
-        Self(problem)
-    }
-}
-
-impl IntoResponse for Failed {
-    fn into_response(self) -> Response {
-        let mut response = (self.0.status(), Json(self.value())).into_response();
-        if let Some(after) = self.0.retry_after() {
-            response.headers_mut().insert(axum::http::header::RETRY_AFTER, after.into());
-        }
-        response
-    }
 }

@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use axum::{
     Json,
     extract::State,
-    http::StatusCode,
     response::{
         IntoResponse, Response,
         sse::{Event, KeepAlive, Sse},
@@ -16,14 +15,32 @@ use palisade_agent::{Conclusion, Ending, Spent};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::conversation::{Asked, Piece, Pieces, Speaker, tokens};
-use crate::{app::App, body, entry::Caller, problem::Problem};
+use super::{
+    conversation::{Asked, Piece, Pieces, Speaker, tokens},
+    failure::Dialect,
+};
+use crate::{
+    app::App,
+    body,
+    description::{
+        failures::{Events, OpenAi},
+        theirs,
+    },
+    entry::Caller,
+    problem::Problem,
+};
 
 /// A request. What is not named here has no meaning for an agent and is passed over, as these clients expect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = ChatRequest)]
 pub(super) struct Request {
+    /// The name of an agent.
+    #[schema(example = "explore")]
     model: String,
+    /// What was said, the last by the user.
+    #[schema(example = json!([{ "role": "user", "content": "What is here?" }]))]
     messages: Vec<Message>,
+    /// Whether the answer is told as it comes.
     #[serde(default)]
     stream: bool,
     #[serde(default)]
@@ -31,25 +48,31 @@ pub(super) struct Request {
     /// Whether the session stays.
     #[serde(default)]
     store: Option<bool>,
+    /// Always 1.
     #[serde(default)]
+    #[schema(minimum = 1, maximum = 1)]
     n: Option<u32>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-struct StreamOptions {
+#[derive(Debug, Default, Deserialize, utoipa::ToSchema)]
+pub(super) struct StreamOptions {
+    /// Whether a last piece says what was used up.
     #[serde(default)]
     include_usage: bool,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = ChatMessage)]
 struct Message {
+    /// `system`, `developer`, `user` or `assistant`.
+    #[schema(pattern = "^(system|developer|user|assistant)$")]
     role: String,
     #[serde(default)]
     content: Option<Content>,
 }
 
 /// A text, or parts of which some are text.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(untagged)]
 pub(super) enum Content {
     Text(String),
@@ -87,13 +110,28 @@ pub(super) fn speaker(role: &str) -> Result<Speaker, Problem> {
 }
 
 /// Runs an agent and answers with what it says.
+#[utoipa::path(
+    post,
+    path = "/v1/chat/completions",
+    operation_id = "complete_chat",
+    tag = "compatible",
+    request_body = Request,
+    responses(
+        (
+            status = 200,
+            description = "The answer, whole or as it comes.",
+            content((theirs::Completion = "application/json"), (Events = "text/event-stream"))
+        ),
+        OpenAi,
+    )
+)]
 pub(super) async fn complete(
     State(app): State<App>,
     caller: Caller,
     body::Json(request): body::Json<Request>,
-) -> Result<Response, Failed> {
+) -> Result<Response, Problem> {
     if request.n.is_some_and(|n| n != 1) {
-        return Err(Problem::invalid("`n` is 1: an agent gives one answer").into());
+        return Err(Problem::invalid("`n` is 1: an agent gives one answer"));
     }
     let said = request.messages.into_iter().map(|message| {
         let text = message.content.map(Content::text).transpose()?.unwrap_or_default();
@@ -101,7 +139,7 @@ pub(super) async fn complete(
     });
     let said = said.collect::<Result<Vec<_>, Problem>>()?;
     let (agent, keeps) = (request.model.clone(), request.store.unwrap_or(false));
-    let working = Asked { agent, said, session: None, keeps }.begin(&app, &caller).await?;
+    let mut working = Asked { agent, said, session: None, keeps }.begin(&app, &caller).await?;
     if request.stream {
         let usage = request.stream_options.unwrap_or_default().include_usage;
         return Ok(streamed(working.pieces(), request.model, usage).into_response());
@@ -172,7 +210,7 @@ fn streamed(pieces: Pieces, model: String, usage: bool) -> impl IntoResponse {
                             ready.push(Value::Null);
                             chunk(json!({}), Some(reason))
                         }
-                        Err(problem) => Failed(problem).value(),
+                        Err(problem) => Dialect::OpenAi.failure(&problem),
                     }
                 }
             };
@@ -180,43 +218,4 @@ fn streamed(pieces: Pieces, model: String, usage: bool) -> impl IntoResponse {
         }
     });
     Sse::new(stream).keep_alive(KeepAlive::default())
-}
-
-/// A problem as clients of OpenAI read it.
-#[derive(Debug)]
-pub(super) struct Failed(pub(super) Problem);
-
-impl Failed {
-    /// The body.
-    pub(super) fn value(&self) -> Value {
-        let kind = match self.0.status().as_u16() {
-            401 => "authentication_error",
-            403 => "permission_error",
-            429 => "rate_limit_error",
-            500.. => "server_error",
-            _ => "invalid_request_error",
-        };
-        let code = match self.0.status() {
-            StatusCode::NOT_FOUND => json!("model_not_found"),
-            StatusCode::UNAUTHORIZED => json!("invalid_api_key"),
-            _ => Value::Null,
-        };
-        json!({ "error": { "message": self.0.detail(), "type": kind, "param": null, "code": code } })
-    }
-}
-
-impl From<Problem> for Failed {
-    fn from(problem: Problem) -> Self {
-        Self(problem)
-    }
-}
-
-impl IntoResponse for Failed {
-    fn into_response(self) -> Response {
-        let mut response = (self.0.status(), Json(self.value())).into_response();
-        if let Some(after) = self.0.retry_after() {
-            response.headers_mut().insert(axum::http::header::RETRY_AFTER, after.into());
-        }
-        response
-    }
 }

@@ -38,7 +38,9 @@ pub(super) struct Working {
     pub(super) started: Started,
     app: App,
     tenant: String,
-    keeps: bool,
+    /// Whether the session stays, or is gone already.
+    wanted: bool,
+    over: bool,
 }
 
 /// What comes of a run, piece by piece.
@@ -54,6 +56,7 @@ impl Asked {
     pub(super) async fn begin(self, app: &App, caller: &Caller) -> Result<Working, Problem> {
         caller.may(Scope::Run)?;
         let (before, last) = turns(self.said)?;
+        let mut made = None;
         let session = match self.session {
             Some(session) => Which::Known(session),
             None if before.is_empty() => {
@@ -65,18 +68,17 @@ impl Asked {
                 let numbered = before.into_iter().zip(1..);
                 let entries: Vec<Numbered> =
                     numbered.map(|(entry, number)| Numbered { number, at: Timestamp::now(), entry }).collect();
-                Which::Known(app.store().import(session, &entries).await?.id)
+                let id = app.store().import(session, &entries).await?.id;
+                made = Some(id.clone());
+                Which::Known(id)
             }
         };
-        let made = match &session {
-            Which::Known(id) if self.keeps => Some(id.clone()),
-            _ => None,
-        };
         let begun = routes::admitted(app, caller, Inquiry { agent: self.agent, session, text: last }).await;
-        if let (Err(_), Some(id)) = (&begun, made.filter(|_| !self.keeps)) {
+        if let (Err(_), Some(id)) = (&begun, made) {
             drop(app.store().delete(&SessionKey::new(caller.tenant.to_string(), id)).await);
         }
-        Ok(Working { started: begun?, app: app.clone(), tenant: caller.tenant.to_string(), keeps: self.keeps })
+        let (app, tenant) = (app.clone(), caller.tenant.to_string());
+        Ok(Working { started: begun?, app, tenant, wanted: self.keeps, over: false })
     }
 }
 
@@ -110,17 +112,19 @@ fn turns(said: Vec<(Speaker, String)>) -> Result<(Vec<Entry>, String), Problem> 
 
 impl Working {
     /// The answer.
-    pub(super) async fn answer(&self) -> Result<Conclusion, Problem> {
+    pub(super) async fn answer(&mut self) -> Result<Conclusion, Problem> {
         let concluded = self.started.live.ended().await;
+        self.over = true;
         self.tidy().await;
         concluded
     }
 
     /// The session goes if nobody wants it.
-    async fn tidy(&self) {
-        if !self.keeps {
+    async fn tidy(&mut self) {
+        if !self.wanted {
             let key = SessionKey::new(&self.tenant, &self.started.session.id);
             drop(self.app.store().delete(&key).await);
+            self.wanted = true;
         }
     }
 
@@ -131,7 +135,25 @@ impl Working {
     }
 }
 
-/// What an agent says, piece by piece. A client that goes away ends the run.
+/// A client that goes away ends the run, and leaves nothing behind that nobody wanted.
+impl Drop for Working {
+    fn drop(&mut self) {
+        if self.over {
+            return;
+        }
+        self.started.live.cancel();
+        if !self.wanted {
+            let (app, live) = (self.app.clone(), std::sync::Arc::clone(&self.started.live));
+            let key = SessionKey::new(&self.tenant, &self.started.session.id);
+            tokio::spawn(async move {
+                drop(live.ended().await);
+                drop(app.store().delete(&key).await);
+            });
+        }
+    }
+}
+
+/// What an agent says, piece by piece.
 pub(super) struct Pieces {
     working: Working,
     reader: Reader,
@@ -162,8 +184,7 @@ impl Pieces {
                 Some((_, text)) => self.hear(&text),
                 None => {
                     self.over = true;
-                    let concluded = self.working.started.live.ended().await;
-                    self.working.tidy().await;
+                    let concluded = self.working.answer().await;
                     if let Ok(concluded) = &concluded {
                         self.catch_up(&concluded.answer);
                     }
@@ -205,14 +226,6 @@ impl Pieces {
         if let Some(rest) = whole.strip_prefix(self.said.as_str()) {
             let rest = rest.to_owned();
             self.say(&rest);
-        }
-    }
-}
-
-impl Drop for Pieces {
-    fn drop(&mut self) {
-        if !self.over {
-            self.working.started.live.cancel();
         }
     }
 }

@@ -16,34 +16,51 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    chat::{Content, Failed, speaker},
+    chat::{Content, speaker},
     conversation::{Asked, Piece, Pieces, Speaker, tokens},
 };
-use crate::{app::App, body, entry::Caller, problem::Problem};
+use crate::{
+    app::App,
+    body,
+    description::{
+        failures::{Events, OpenAi},
+        theirs,
+    },
+    entry::Caller,
+    problem::Problem,
+};
 
 /// A request. What is not named here has no meaning for an agent and is passed over, as these clients expect.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = ResponseRequest)]
 pub(super) struct Request {
+    /// The name of an agent.
+    #[schema(example = "explore")]
     model: String,
+    /// What was said, the last by the user.
+    #[schema(example = "What is here?")]
     input: Input,
     #[serde(default)]
     instructions: Option<String>,
+    /// The response that this one follows, in the same session.
     #[serde(default)]
     previous_response_id: Option<String>,
     #[serde(default)]
     stream: Option<bool>,
+    /// Whether the session stays; it does if this is left out.
     #[serde(default)]
     store: Option<bool>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(untagged)]
 enum Input {
     Text(String),
     Items(Vec<Item>),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[schema(as = InputItem)]
 struct Item {
     #[serde(default)]
     r#type: Option<String>,
@@ -57,11 +74,26 @@ struct Item {
 const MARK: &str = "resp_";
 
 /// Runs an agent and answers with what it says.
+#[utoipa::path(
+    post,
+    path = "/v1/responses",
+    operation_id = "create_response",
+    tag = "compatible",
+    request_body = Request,
+    responses(
+        (
+            status = 200,
+            description = "The answer, whole or as it comes.",
+            content((theirs::Response = "application/json"), (Events = "text/event-stream"))
+        ),
+        OpenAi,
+    )
+)]
 pub(super) async fn respond(
     State(app): State<App>,
     caller: Caller,
     body::Json(request): body::Json<Request>,
-) -> Result<Response, Failed> {
+) -> Result<Response, Problem> {
     let mut said: Vec<(Speaker, String)> = Vec::new();
     said.extend(request.instructions.map(|text| (Speaker::Client, text)));
     match request.input {
@@ -75,12 +107,12 @@ pub(super) async fn respond(
     let session = match &request.previous_response_id {
         Some(id) => {
             let run = id.strip_prefix(MARK).ok_or_else(Problem::not_found)?;
-            Some(app.store().run(&caller.tenant, run).await.map_err(Problem::from)?.session.id)
+            Some(app.store().run(&caller.tenant, run).await?.session.id)
         }
         None => None,
     };
     let (agent, keeps) = (request.model.clone(), request.store.unwrap_or(true) || session.is_some());
-    let working = Asked { agent, said, session, keeps }.begin(&app, &caller).await?;
+    let mut working = Asked { agent, said, session, keeps }.begin(&app, &caller).await?;
     let about = About {
         id: format!("{MARK}{}", working.started.run),
         item: format!("msg_{}", working.started.run),
@@ -150,7 +182,8 @@ impl About {
 
     fn whole(&self, concluded: &Conclusion) -> Value {
         let (status, details) = match &concluded.ending {
-            Ending::Spent(spent) => ("incomplete", json!({ "reason": spent.to_string() })),
+            // The one word that these clients know for it.
+            Ending::Spent(_) => ("incomplete", json!({ "reason": "max_output_tokens" })),
             _ => ("completed", Value::Null),
         };
         let (input, output) = tokens(&concluded.usage);
@@ -223,10 +256,14 @@ impl Stream {
                 let text = std::mem::take(&mut self.text);
                 let concluded = Conclusion { answer: text.clone(), ..concluded };
                 let whole = self.about.whole(&concluded);
+                let last = match concluded.ending {
+                    Ending::Spent(_) => "response.incomplete",
+                    _ => "response.completed",
+                };
                 self.ready.extend([
                     ("response.content_part.done", at(json!({ "part": About::part(&text) }))),
                     ("response.output_item.done", json!({ "output_index": 0, "item": whole["output"][0] })),
-                    ("response.completed", json!({ "response": whole })),
+                    (last, json!({ "response": whole })),
                 ]);
                 let value = at(json!({ "text": text, "logprobs": [] }));
                 self.done = true;

@@ -8,11 +8,15 @@ use axum::{
 };
 use palisade_agent::{Answer, Ending, Inquiry, RunRecord, RunState, SessionKey, Spending, Which};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     app::App,
     body,
+    description::{
+        failures::{Absent, Body, Events, Invalid, Known, Taken, Unfit},
+        records,
+    },
     entry::{Caller, Scope},
     page::Wanted,
     problem::Problem,
@@ -20,12 +24,15 @@ use crate::{
 };
 
 /// What an agent is to do.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewRun)]
 pub(super) struct New {
     /// The agent.
+    #[schema(example = "explore")]
     agent: String,
     /// What to do, in words.
+    #[schema(example = "What is here?")]
     input: String,
     /// An id, `create` or `latest-or-create`; a new session if this is left out.
     #[serde(default)]
@@ -39,20 +46,24 @@ pub(super) struct New {
 }
 
 /// A run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct Run {
     id: String,
     session: String,
     agent: String,
     model: String,
     /// `working` or `ended`.
+    #[schema(value_type = String)]
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<records::Ending>)]
     ending: Option<Ending>,
     started_at: jiff::Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<jiff::Timestamp>,
+    #[schema(value_type = records::Spending)]
     spending: Spending,
+    /// The run that began it, if it was no client.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<String>,
     /// The answer, if it was waited for.
@@ -87,6 +98,29 @@ impl Run {
 }
 
 /// Has an agent work on something.
+#[utoipa::path(
+    post,
+    path = "/api/runs",
+    operation_id = "begin_run",
+    tag = "runs",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same request with the same key is one run.", min_length = 1, max_length = 200)),
+    request_body = New,
+    responses(
+        (status = 200, description = "The run: it ended, if it was waited for, or was known already.", body = Run),
+        (
+            status = 202,
+            description = "The run, which goes on.",
+            body = Run,
+            links(
+                ("show_run" = (operation_id = "show_run", parameters(("run" = "$response.body#/id")))),
+                ("watch_run" = (operation_id = "watch_run", parameters(("run" = "$response.body#/id")))),
+                ("cancel_run" = (operation_id = "cancel_run", parameters(("run" = "$response.body#/id")))),
+                ("list_approvals" = (operation_id = "list_approvals", parameters(("run" = "$response.body#/id")))),
+            )
+        ),
+        Known, Body, Absent, Taken, Unfit,
+    )
+)]
 pub(super) async fn begin(
     State(app): State<App>,
     caller: Caller,
@@ -124,17 +158,19 @@ pub(super) async fn begin(
 }
 
 /// Which runs at work are wanted.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Following {
     /// The id that they come after: `next` of the page before.
     after: Option<String>,
     /// At most so many, 1 to 200; 50 if this is left out.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
 }
 
 /// Runs at work, by their ids.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct Working {
     data: Vec<AtWork>,
     /// What the next ones come after; absent: these are the last.
@@ -143,8 +179,8 @@ pub(super) struct Working {
 }
 
 /// A run at work.
-#[derive(Debug, Serialize)]
-struct AtWork {
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct AtWork {
     #[serde(flatten)]
     run: Run,
     /// How many of its calls wait for somebody to decide.
@@ -152,6 +188,17 @@ struct AtWork {
 }
 
 /// The runs that clients began and that did not end.
+#[utoipa::path(
+    get,
+    path = "/api/runs",
+    operation_id = "list_runs",
+    tag = "runs",
+    params(Following),
+    responses(
+        (status = 200, description = "Runs at work.", body = Working),
+        Known, Invalid,
+    )
+)]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -171,6 +218,17 @@ pub(super) async fn list(
 }
 
 /// One run.
+#[utoipa::path(
+    get,
+    path = "/api/runs/{run}",
+    operation_id = "show_run",
+    tag = "runs",
+    params(("run" = String, Path, description = "The id of a run.")),
+    responses(
+        (status = 200, description = "The run.", body = Run),
+        Known, Absent,
+    )
+)]
 pub(super) async fn one(
     State(app): State<App>,
     caller: Caller,
@@ -181,6 +239,17 @@ pub(super) async fn one(
 }
 
 /// The last run of a session.
+#[utoipa::path(
+    get,
+    path = "/api/sessions/{session}/run",
+    operation_id = "last_run",
+    tag = "runs",
+    params(("session" = String, Path, description = "The id of a session.")),
+    responses(
+        (status = 200, description = "The last run of the session.", body = Run),
+        Known, Absent,
+    )
+)]
 pub(super) async fn last(
     State(app): State<App>,
     caller: Caller,
@@ -193,13 +262,31 @@ pub(super) async fn last(
 }
 
 /// Where a reader left off.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub(super) struct After {
+    /// The number of the last event that was read.
     after: Option<u64>,
 }
 
 /// What happens in it.
+#[utoipa::path(
+    get,
+    path = "/api/runs/{run}/events",
+    operation_id = "watch_run",
+    tag = "runs",
+    params(("run" = String, Path, description = "The id of a run."), After, ("Last-Event-ID" = Option<u64>, Header, description = "Where the reader left off; counts more than `after`.")),
+    responses(
+        (
+            status = 200,
+            description = "What happens, each with its number; docs/events.schema.json describes them.",
+            body = Events,
+            content_type = "text/event-stream"
+        ),
+        Known, Invalid, Absent,
+    )
+)]
 pub(super) async fn events(
     State(app): State<App>,
     caller: Caller,
@@ -218,6 +305,17 @@ pub(super) async fn events(
 }
 
 /// Ends it.
+#[utoipa::path(
+    post,
+    path = "/api/runs/{run}/cancel",
+    operation_id = "cancel_run",
+    tag = "runs",
+    params(("run" = String, Path, description = "The id of a run.")),
+    responses(
+        (status = 200, description = "The run, which is over.", body = Run),
+        Known, Absent, Taken,
+    )
+)]
 pub(super) async fn cancel(
     State(app): State<App>,
     caller: Caller,
@@ -236,26 +334,45 @@ pub(super) async fn cancel(
     }
 }
 
+/// Calls that wait for somebody to decide.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Approvals {
+    #[schema(value_type = Vec<records::Waiting>)]
+    data: Vec<crate::runs::Asked>,
+}
+
 /// The calls that wait for somebody to decide.
+#[utoipa::path(
+    get,
+    path = "/api/runs/{run}/approvals",
+    operation_id = "list_approvals",
+    tag = "runs",
+    params(("run" = String, Path, description = "The id of a run.")),
+    responses(
+        (status = 200, description = "The calls that wait for somebody.", body = Approvals),
+        Known, Absent,
+    )
+)]
 pub(super) async fn approvals(
     State(app): State<App>,
     caller: Caller,
     body::Path(run): body::Path<String>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Approvals>, Problem> {
     caller.may(Scope::Read)?;
     app.store().run(&caller.tenant, &run).await?;
-    let waiting = app.runs().live(&caller.tenant, &run).map(|live| live.waiting()).unwrap_or_default();
-    Ok(Json(json!({ "data": waiting })))
+    let data = app.runs().live(&caller.tenant, &run).map(|live| live.waiting()).unwrap_or_default();
+    Ok(Json(Approvals { data }))
 }
 
 /// What somebody decides.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Decision {
+    /// Whether the call may be made.
     decision: Decided,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Decided {
     Allow,
@@ -263,6 +380,18 @@ enum Decided {
 }
 
 /// Decides about a call that waits for it.
+#[utoipa::path(
+    post,
+    path = "/api/runs/{run}/approvals/{approval}",
+    operation_id = "decide",
+    tag = "runs",
+    params(("run" = String, Path, description = "The id of a run."), ("approval" = String, Path, description = "The id of an approval.")),
+    request_body = Decision,
+    responses(
+        (status = 204, description = "It is decided."),
+        Known, Body, Absent,
+    )
+)]
 pub(super) async fn decide(
     State(app): State<App>,
     caller: Caller,

@@ -11,28 +11,47 @@ use serde_json::Value;
 use crate::{
     app::App,
     body,
+    description::{
+        failures::{Absent, Body, Invalid, Known, Taken, Unfit},
+        records,
+    },
     entry::{Caller, Scope},
     page::{Page, Wanted},
     problem::Problem,
 };
 
 /// Which sessions are wanted.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Filter {
     /// Only those with this agent.
     agent: Option<String>,
     /// Only those below this session.
     parent: Option<String>,
     /// Those that agents began, too.
+    #[param(default = false, required = false)]
     delegated: bool,
-    /// At most so many.
+    /// At most so many, 1 to 200; 50 if this is left out.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
-    /// How many are passed over.
+    /// How many are passed over; `next` of the page before.
+    #[param(minimum = 0)]
     offset: Option<usize>,
 }
 
 /// The sessions, those that are pinned first.
+#[utoipa::path(
+    get,
+    path = "/api/sessions",
+    operation_id = "list_sessions",
+    tag = "sessions",
+    params(Filter),
+    responses(
+        (status = 200, description = "A page of sessions.", body = Page<records::Session>),
+        Known, Invalid,
+    )
+)]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -54,17 +73,45 @@ pub(super) async fn list(
 }
 
 /// A session that is to begin.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewSession)]
 pub(super) struct New {
+    /// The agent it is held with.
+    #[schema(example = "explore")]
     agent: String,
+    /// What it is called; no two of one agent alike.
     #[serde(default)]
     name: Option<String>,
+    /// What is kept with it.
     #[serde(default)]
     attributes: BTreeMap<String, Value>,
 }
 
 /// Begins a session in which nothing was said yet.
+#[utoipa::path(
+    post,
+    path = "/api/sessions",
+    operation_id = "begin_session",
+    tag = "sessions",
+    request_body = New,
+    responses(
+        (
+            status = 201,
+            description = "The session.",
+            body = records::Session,
+            links(
+                ("show_session" = (operation_id = "show_session", parameters(("session" = "$response.body#/sessionId")))),
+                ("change_session" = (operation_id = "change_session", parameters(("session" = "$response.body#/sessionId")))),
+                ("clear_session" = (operation_id = "clear_session", parameters(("session" = "$response.body#/sessionId")))),
+                ("list_entries" = (operation_id = "list_entries", parameters(("session" = "$response.body#/sessionId")))),
+                ("last_run" = (operation_id = "last_run", parameters(("session" = "$response.body#/sessionId")))),
+                ("delete_session" = (operation_id = "delete_session", parameters(("session" = "$response.body#/sessionId")))),
+            )
+        ),
+        Known, Body, Taken, Unfit,
+    )
+)]
 pub(super) async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -88,6 +135,17 @@ fn key(caller: &Caller, session: String) -> SessionKey {
 }
 
 /// One session.
+#[utoipa::path(
+    get,
+    path = "/api/sessions/{session}",
+    operation_id = "show_session",
+    tag = "sessions",
+    params(("session" = String, Path, description = "The id of a session.")),
+    responses(
+        (status = 200, description = "The session.", body = records::Session),
+        Known, Absent,
+    )
+)]
 pub(super) async fn one(
     State(app): State<App>,
     caller: Caller,
@@ -98,15 +156,21 @@ pub(super) async fn one(
 }
 
 /// What is to be different.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = ChangedSession)]
 pub(super) struct Changed {
     /// What it is called; `null`: nothing.
     #[serde(default, with = "double")]
+    #[schema(value_type = Option<String>, example = "river")]
     name: Option<Option<String>>,
+    /// Whether it is among the first of a list.
     #[serde(default)]
+    #[schema(example = true)]
     pinned: Option<bool>,
+    /// What is kept with it, in the place of what was.
     #[serde(default)]
+    #[schema(value_type = Option<BTreeMap<String, Value>>)]
     attributes: Option<Value>,
 }
 
@@ -120,6 +184,18 @@ mod double {
 }
 
 /// Renames, pins, and keeps something with it.
+#[utoipa::path(
+    patch,
+    path = "/api/sessions/{session}",
+    operation_id = "change_session",
+    tag = "sessions",
+    params(("session" = String, Path, description = "The id of a session.")),
+    request_body = Changed,
+    responses(
+        (status = 200, description = "The session as it is now.", body = records::Session),
+        Known, Body, Absent, Taken, Unfit,
+    )
+)]
 pub(super) async fn change(
     State(app): State<App>,
     caller: Caller,
@@ -141,6 +217,17 @@ pub(super) async fn change(
 }
 
 /// Takes away what was said, and keeps the rest.
+#[utoipa::path(
+    post,
+    path = "/api/sessions/{session}/clear",
+    operation_id = "clear_session",
+    tag = "sessions",
+    params(("session" = String, Path, description = "The id of a session.")),
+    responses(
+        (status = 200, description = "The session as it is now.", body = records::Session),
+        Known, Absent, Taken,
+    )
+)]
 pub(super) async fn clear(
     State(app): State<App>,
     caller: Caller,
@@ -151,6 +238,17 @@ pub(super) async fn clear(
 }
 
 /// Takes it away.
+#[utoipa::path(
+    delete,
+    path = "/api/sessions/{session}",
+    operation_id = "delete_session",
+    tag = "sessions",
+    params(("session" = String, Path, description = "The id of a session.")),
+    responses(
+        (status = 204, description = "It is gone."),
+        Known, Absent, Taken,
+    )
+)]
 pub(super) async fn delete(
     State(app): State<App>,
     caller: Caller,
@@ -162,15 +260,28 @@ pub(super) async fn delete(
 }
 
 /// Something that was said or done.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct Said {
+    /// Counts from one.
     number: u64,
     at: Timestamp,
     #[serde(flatten)]
+    #[schema(value_type = records::Entry)]
     entry: Entry,
 }
 
 /// What was said and done, oldest first.
+#[utoipa::path(
+    get,
+    path = "/api/sessions/{session}/entries",
+    operation_id = "list_entries",
+    tag = "sessions",
+    params(("session" = String, Path, description = "The id of a session."), Wanted),
+    responses(
+        (status = 200, description = "A page of what was said and done.", body = Page<Said>),
+        Known, Invalid, Absent,
+    )
+)]
 pub(super) async fn entries(
     State(app): State<App>,
     caller: Caller,

@@ -4,27 +4,35 @@ use axum::{Json, extract::State};
 use jiff::Timestamp;
 use palisade_agent::{AuditRecord, Span, UsageQuery, UsageRow};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     app::App,
     body,
+    description::{
+        failures::{Invalid, Known},
+        records,
+    },
     entry::{Caller, Scope},
     page::Wanted,
     problem::Problem,
 };
 
 /// What is added together.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Asked {
-    /// `agent`, `session` or `day`.
+    /// `agent`, `session` or `day`; `agent` if this is left out.
+    #[param(inline, required = false)]
     by: By,
+    /// Only runs that began since.
     since: Option<Timestamp>,
+    /// Only runs of this agent.
     agent: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum By {
     #[default]
@@ -33,12 +41,25 @@ enum By {
     Day,
 }
 
-#[derive(Debug, Serialize)]
+/// What was used up, added together.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct Rows {
+    #[schema(value_type = Vec<records::UsageRow>)]
     data: Vec<UsageRow>,
 }
 
 /// What runs used up.
+#[utoipa::path(
+    get,
+    path = "/api/usage",
+    operation_id = "show_usage",
+    tag = "usage",
+    params(Asked),
+    responses(
+        (status = 200, description = "What runs used up.", body = Rows),
+        Known, Invalid,
+    )
+)]
 pub(super) async fn usage(
     State(app): State<App>,
     caller: Caller,
@@ -55,25 +76,59 @@ pub(super) async fn usage(
 }
 
 /// Which records are wanted.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Which {
+    /// Only those about this session.
     session: Option<String>,
+    /// At most so many, 1 to 200; 50 if this is left out.
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<usize>,
 }
 
+/// What somebody may want to look into.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Records {
+    data: Vec<Record>,
+}
+
+/// Something that happened.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = AuditRecord)]
+struct Record {
+    at: Option<Timestamp>,
+    session: Option<String>,
+    run: Option<String>,
+    /// What happened, in one word.
+    kind: String,
+    /// What else is known.
+    detail: Value,
+}
+
 /// Spawns, refusals, take-overs: the newest first.
+#[utoipa::path(
+    get,
+    path = "/api/audit",
+    operation_id = "show_audit",
+    tag = "usage",
+    params(Which),
+    responses(
+        (status = 200, description = "The newest first.", body = Records),
+        Known, Invalid,
+    )
+)]
 pub(super) async fn audit(
     State(app): State<App>,
     caller: Caller,
     body::Query(which): body::Query<Which>,
-) -> Result<Json<Value>, Problem> {
+) -> Result<Json<Records>, Problem> {
     caller.may(Scope::Read)?;
     let (limit, _) = Wanted { limit: which.limit, offset: None }.span()?;
     let records = app.store().audits(&caller.tenant, which.session.as_deref(), limit).await?;
-    let shown = records.into_iter().map(|record| {
+    let data = records.into_iter().map(|record| {
         let AuditRecord { at, session, run, kind, detail, .. } = record;
-        json!({ "at": at, "session": session, "run": run, "kind": kind, "detail": detail })
+        Record { at, session, run, kind, detail }
     });
-    Ok(Json(json!({ "data": shown.collect::<Vec<_>>() })))
+    Ok(Json(Records { data: data.collect() }))
 }

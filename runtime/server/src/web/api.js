@@ -1,6 +1,6 @@
-// Speaks to the server. The key, where one is wanted, stays in this browser.
+// Speaks to the server: every request of this page but the stream of events is here.
 
-const KEY = "palisade.key";
+import { key } from "./kept.js";
 
 export class Problem extends Error {
   constructor(status, text) {
@@ -9,26 +9,33 @@ export class Problem extends Error {
   }
 }
 
-export function key(value) {
-  if (value !== undefined) value ? localStorage.setItem(KEY, value) : localStorage.removeItem(KEY);
-  return localStorage.getItem(KEY) || "";
-}
+let refused = () => {};
 
-function headers(more = {}) {
-  return key() ? { Authorization: `Bearer ${key()}`, ...more } : more;
-}
+// Whom to tell that a key is wanted.
+export function onRefused(take) { refused = take; }
 
-async function answer(response) {
-  if (response.status === 204) return null;
+export const headers = (more = {}) => (key() ? { Authorization: `Bearer ${key()}`, ...more } : more);
+
+// What went wrong, as the server says it.
+export async function problem(response) {
   const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Problem(response.status, body.detail || response.statusText);
-  return body;
+  if (response.status === 401) refused(body.detail);
+  return new Problem(response.status, body.detail || body.title || response.statusText || `status ${response.status}`);
 }
 
-async function send(method, path, body) {
-  const json = body === undefined ? {} : { "Content-Type": "application/json" };
-  const options = { method, headers: headers(json), body: body === undefined ? undefined : JSON.stringify(body) };
-  return answer(await fetch(path, options));
+async function send(method, path, body, more = {}) {
+  const kind = body === undefined ? {} : { "Content-Type": "application/json" };
+  let response;
+  try {
+    response = await fetch(path, {
+      method, headers: headers({ ...kind, ...more }), body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "omit", redirect: "error", cache: "no-store",
+    });
+  } catch {
+    throw new Problem(0, "the server cannot be reached");
+  }
+  if (!response.ok) throw await problem(response);
+  return response.status === 204 ? null : response.json();
 }
 
 // Every page of a list.
@@ -42,62 +49,40 @@ async function all(path) {
   return found;
 }
 
-const at = (...parts) => "/api/" + parts.map(encodeURIComponent).join("/");
+export const at = (...parts) => "/api/" + parts.map(encodeURIComponent).join("/");
+const query = (path, values) => {
+  const given = new URLSearchParams(Object.entries(values).filter(([, value]) => value));
+  return given.size ? `${path}?${given}` : path;
+};
+const unless = (status) => (wrong) => {
+  if (wrong.status === status) return null;
+  throw wrong;
+};
 
+// A name for a request, so that it is not done twice if it has to be sent twice.
+function once() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return { "Idempotency-Key": Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("") };
+}
+
+export const me = () => send("GET", "/api/me");
 export const agents = () => all("/api/agents");
-export const explain = (agent) => send("GET", at("agents", agent, "explain"));
+export const explain = (agent, chain = []) => send("GET", query(at("agents", agent, "explain"), { under: chain.join(",") }));
 export const sessions = () => all("/api/sessions");
-export const children = (session) => all(`/api/sessions?parent=${encodeURIComponent(session)}`);
+export const session = (id) => send("GET", at("sessions", id)).catch(unless(404));
+export const children = (id) => all(query("/api/sessions", { parent: id }));
 export const newSession = (agent) => send("POST", "/api/sessions", { agent });
 export const changeSession = (id, change) => send("PATCH", at("sessions", id), change);
 export const clearSession = (id) => send("POST", at("sessions", id, "clear"));
 export const deleteSession = (id) => send("DELETE", at("sessions", id));
 export const entries = (id) => all(at("sessions", id, "entries"));
-export const lastRun = (id) => send("GET", at("sessions", id, "run")).catch((problem) => {
-  if (problem.status === 404) return null;
-  throw problem;
-});
-export const begin = (agent, session, input) => send("POST", "/api/runs", { agent, session, input });
+export const lastRun = (id) => send("GET", at("sessions", id, "run")).catch(unless(404));
+export const run = (id) => send("GET", at("runs", id));
+// Those that are at work; more than one page of them is not marked.
+export const working = () => send("GET", "/api/runs").then((page) => page.data);
+export const begin = (agent, session, input) => send("POST", "/api/runs", { agent, session, input }, once());
 export const cancel = (run) => send("POST", at("runs", run, "cancel"));
+export const approvals = (run) => send("GET", at("runs", run, "approvals")).then((answer) => answer.data);
 export const decide = (run, approval, decision) => send("POST", at("runs", run, "approvals", approval), { decision });
-export const usage = (by) => send("GET", `/api/usage?by=${by}`);
-export const audit = (session) => send("GET", `/api/audit?session=${encodeURIComponent(session)}&limit=200`);
-
-// Tells what happens in a run, from an event on, until it is over. A connection that breaks is made again where it
-// broke.
-export async function watch(run, tell, signal) {
-  let last = 0;
-  for (let wait = 250; !signal.aborted; wait = Math.min(wait * 2, 8000)) {
-    try {
-      const response = await fetch(at("runs", run, "events"), { headers: headers({ "Last-Event-ID": String(last) }), signal });
-      if (!response.ok) throw new Problem(response.status, "the run cannot be watched");
-      for await (const event of lines(response.body)) {
-        last = event.id || last;
-        wait = 250;
-        tell(event.data, last);
-      }
-      return;
-    } catch (problem) {
-      if (signal.aborted || problem.status < 500) return;
-    }
-    await new Promise((resume) => setTimeout(resume, wait));
-  }
-}
-
-async function* lines(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    text += value;
-    const parts = text.split(/\r?\n\r?\n/);
-    text = parts.pop();
-    for (const part of parts) {
-      const field = (name) => part.split(/\r?\n/).filter((line) => line.startsWith(name + ":"))
-        .map((line) => line.slice(name.length + 1).replace(/^ /, "")).join("\n");
-      const data = field("data");
-      if (data) yield { id: Number(field("id")), data: JSON.parse(data) };
-    }
-  }
-}
+export const usage = (by, since) => send("GET", query("/api/usage", { by, since })).then((answer) => answer.data);
+export const audit = (session) => send("GET", query("/api/audit", { session, limit: 200 })).then((answer) => answer.data);

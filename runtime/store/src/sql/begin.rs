@@ -133,8 +133,8 @@ impl Work for Claim<'_> {
         let token = take(link, &key, self.run, self.owner, &held, rules::lasts(self.lasts)).await?;
         passing("store.claim.session");
         link.run(
-            "UPDATE runs SET owner = $3 WHERE tenant = $1 AND id = $2",
-            values![self.tenant, self.run, self.owner],
+            "UPDATE runs SET owner = $3, token = $4 WHERE tenant = $1 AND id = $2",
+            values![self.tenant, self.run, self.owner, token],
         )
         .await?;
         Ok(Lease { session: key, run: self.run.to_owned(), token, owner: self.owner.to_owned(), lasts: self.lasts })

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use palisade_agent::{Lease, StoreError};
 
-use super::{Fault, Instants, Link, Place, Sql, Work, hold::fenced, instants, look::FindRun, values};
+use super::{Fault, Instants, Link, Place, Sql, Work, hold::fenced_or_ended, instants, look::FindRun, values};
 use crate::{
     events::{RunEvents, check_events, refuse_gap, told_otherwise},
     rules,
@@ -54,7 +54,7 @@ impl Work for Append<'_> {
     }
 
     async fn run(&self, link: &mut Link<'_>) -> Result<(), Fault> {
-        fenced(link, self.lease).await?;
+        fenced_or_ended(link, self.lease).await?;
         let (tenant, run) = (&self.lease.session.tenant, &self.lease.run);
         let last = last(link, tenant, run).await?;
         refuse_gap(self.first, last)?;

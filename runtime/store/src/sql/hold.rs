@@ -47,6 +47,19 @@ pub(super) async fn fenced(link: &mut Link<'_>, lease: &Lease) -> Result<Held, F
     if counts { Ok(held) } else { Err(StoreError::Fenced(lease.run.clone()).into()) }
 }
 
+/// The same; the lease also counts for a run that was ended with it.
+pub(super) async fn fenced_or_ended(link: &mut Link<'_>, lease: &Lease) -> Result<(), Fault> {
+    let held = locked(link, &lease.session).await?;
+    let holds = held.token == lease.token && held.hold.as_ref().is_some_and(|hold| hold.run == lease.run);
+    if holds {
+        return Ok(());
+    }
+    let sql = "SELECT token FROM runs WHERE tenant = $1 AND id = $2 AND ending IS NOT NULL";
+    let row = link.row(sql, values![&lease.session.tenant, &lease.run]).await?;
+    let ended = row.map(|row| row.count(0)).transpose()?;
+    if ended == Some(lease.token) { Ok(()) } else { Err(StoreError::Fenced(lease.run.clone()).into()) }
+}
+
 /// Has a run hold a session from now on.
 pub(super) async fn take(
     link: &mut Link<'_>,

@@ -93,6 +93,7 @@ hold! {
         the_same_event_may_be_told_again_and_another_may_not
         a_gap_and_what_is_too_much_is_refused
         an_event_of_somebody_who_was_replaced_is_refused
+        an_event_of_a_run_that_was_left_behind_is_refused
         events_of_another_tenant_are_not_there
         events_go_with_their_session
         many_tell_at_once_and_every_event_is_there_once

@@ -44,7 +44,7 @@ impl Story {
 
     async fn acknowledged(&mut self) {
         watch::acknowledged(&self.folder, self.told.len());
-        self.told.push(all(&self.store).await);
+        self.told.push(all(&self.store).await.unwrap());
     }
 
     /// Words of about so many bytes.
@@ -101,39 +101,39 @@ impl Story {
 }
 
 /// All that a store says, in one text.
-async fn all(store: &Sqlite) -> String {
+async fn all(store: &Sqlite) -> Result<String, StoreError> {
     let mut text = String::new();
     let listing = Listing { tenant: "a".into(), delegated: true, ..Listing::default() };
-    for session in store.sessions(&listing).await.unwrap() {
+    for session in store.sessions(&listing).await? {
         let key = key("a", &session.id);
-        let entries = store.entries(&key, 0, usize::MAX).await.unwrap();
-        let last = store.last_run(&key).await.unwrap();
+        let entries = store.entries(&key, 0, usize::MAX).await?;
+        let last = store.last_run(&key).await?;
         let calls = match &last {
-            Some(run) => store.calls("a", &run.id).await.unwrap(),
+            Some(run) => store.calls("a", &run.id).await?,
             None => Vec::new(),
         };
-        let queued = store.next_queued(&key).await.unwrap();
+        let queued = store.next_queued(&key).await?;
         let events = match &last {
-            Some(run) => store.events("a", &run.id, 0, usize::MAX).await.unwrap(),
+            Some(run) => store.events("a", &run.id, 0, usize::MAX).await?,
             None => Vec::new(),
         };
         let mut hash = DefaultHasher::new();
         format!("{session:?} {entries:?} {last:?} {calls:?} {queued:?} {events:?}").hash(&mut hash);
         writeln!(text, "{} {} entries {:x}", session.id, entries.len(), hash.finish()).unwrap();
     }
-    for tenant in store.tenants(None, usize::MAX).await.unwrap() {
-        let (keys, open) = (store.keys(&tenant.id).await.unwrap(), store.open_runs(Some(&tenant.id), None, 99).await);
+    for tenant in store.tenants(None, usize::MAX).await? {
+        let (keys, open) = (store.keys(&tenant.id).await?, store.open_runs(Some(&tenant.id), None, 99).await);
         let mut hash = DefaultHasher::new();
         format!("{tenant:?} {keys:?} {open:?}").hash(&mut hash);
         writeln!(text, "{} {} keys {:x}", tenant.id, keys.len(), hash.finish()).unwrap();
     }
-    writeln!(text, "{} audits", store.audits("a", None, 99).await.unwrap().len()).unwrap();
-    text
+    writeln!(text, "{} audits", store.audits("a", None, 99).await?.len()).unwrap();
+    Ok(text)
 }
 
 /// What a power cut left, as somebody finds it who starts again.
 async fn look(folder: &Path) -> Result<String, StoreError> {
-    Ok(all(&Sqlite::open(folder.join("store.db")).await?).await)
+    all(&Sqlite::open(folder.join("store.db")).await?).await
 }
 
 /// Whether somebody can go on with what a power cut left.

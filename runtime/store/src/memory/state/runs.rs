@@ -74,6 +74,7 @@ impl State {
         let token = held.token;
         if let Some(kept) = tenant.runs.get_mut(run) {
             kept.record.state = RunState::Open { owner: owner.to_owned() };
+            kept.token = token;
         }
         Ok(Lease { session: key, run: run.to_owned(), token, owner: owner.to_owned(), lasts })
     }
@@ -156,6 +157,16 @@ impl State {
         let held = held.ok_or_else(|| rules::no_session(&lease.session))?;
         let counts = held.token == lease.token && held.hold.as_ref().is_some_and(|hold| hold.run == lease.run);
         if counts { Ok(held) } else { Err(StoreError::Fenced(lease.run.clone())) }
+    }
+
+    /// Refuses who neither holds a run nor was the one who ended it.
+    pub(super) fn fenced_or_ended(&mut self, lease: &Lease) -> Result<(), StoreError> {
+        let kept = self.tenant_of(&lease.session)?.runs.get(&lease.run);
+        let ended = |kept: &&Kept| matches!(kept.record.state, RunState::Ended { ending: Some(_), .. });
+        match kept.filter(ended) {
+            Some(kept) if kept.token == lease.token => Ok(()),
+            _ => self.fenced(lease).map(drop),
+        }
     }
 
     /// Adds to what was said. Counts as an update, also of nothing.

@@ -140,7 +140,7 @@ impl State {
         first: u64,
         new: &[String],
     ) -> Result<(), StoreError> {
-        self.fenced(lease)?;
+        self.fenced_or_ended(lease)?;
         let tenant = self.tenant_of(&lease.session)?;
         let events = &mut tenant.runs.get_mut(&lease.run).ok_or_else(|| rules::no_run(&lease.run))?.events;
         refuse_gap(first, events.len() as u64)?;

@@ -92,7 +92,22 @@ pub(super) async fn an_event_of_somebody_who_was_replaced_is_refused(store: &(im
     store.append(&second, 2, &told([9])).await.unwrap();
     assert_eq!(store.last_event("a", &first.run).await, Ok(2));
     store.end(&second, &answered(1)).await.unwrap();
-    assert_eq!(store.append(&second, 3, &told([3])).await, fenced(), "it is over");
+    store.append(&second, 3, &told([3])).await.unwrap();
+    assert_eq!(store.append(&first, 4, &told([4])).await, fenced(), "who has ended it is the second");
+    // Also when the session is another run's already.
+    let next = store.begin(run(&key("a", "s"), "third", vec![user("two")])).await.unwrap();
+    store.append(&second, 4, &told([4])).await.unwrap();
+    store.append(&next, 1, &told([1])).await.unwrap();
+    assert_eq!(store.last_event("a", &second.run).await, Ok(4));
+}
+
+/// STO-12
+pub(super) async fn an_event_of_a_run_that_was_left_behind_is_refused(store: &(impl Store + RunEvents)) {
+    store.create(session("a", "s")).await.unwrap();
+    let short = NewRun { lasts: Duration::ZERO, ..run(&key("a", "s"), "first", vec![user("one")]) };
+    let left = store.begin(short).await.unwrap();
+    store.begin(run(&key("a", "s"), "second", vec![user("two")])).await.unwrap();
+    assert_eq!(store.append(&left, 1, &told([1])).await, Err(StoreError::Fenced(left.run.clone())));
 }
 
 pub(super) async fn events_of_another_tenant_are_not_there(store: &(impl Store + RunEvents)) {
