@@ -4,6 +4,7 @@
 
 mod clients;
 mod pipe;
+mod servers;
 
 use serde_json::{Value, json};
 

@@ -7,6 +7,7 @@ mod clients;
 mod crash;
 mod described;
 mod keys;
+mod mcp;
 mod model;
 mod quotas;
 mod runs;

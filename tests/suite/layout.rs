@@ -72,8 +72,8 @@ fn crates_depend_on_each_other_only_as_drawn() {
         ("store", &["palisade-agent"]),
         ("packages", &["palisade-grants"]),
         ("mcp", &["palisade-agent", "palisade-grants"]),
-        ("server", &["palisade-agent", "palisade-store"]),
-        ("catalog", &["palisade-agent", "palisade-grants", "palisade-sandbox", "palisade-guest-build"]),
+        ("server", &["palisade-agent", "palisade-mcp", "palisade-store"]),
+        ("catalog", &["palisade-agent", "palisade-grants", "palisade-mcp", "palisade-sandbox", "palisade-guest-build"]),
         (
             "cli",
             &[

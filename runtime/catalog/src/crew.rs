@@ -24,6 +24,9 @@ pub trait Outfitter: Send + Sync + 'static {
     /// no ceiling holds, is none unless the agent's grants have it.
     fn model(&self, effective: &Effective, asked_by: &Seat) -> Result<Chosen, String>;
 
+    /// Meets the MCP servers that an agent names and that nobody has met, so that its tools are known. May take long.
+    fn meet(&self, _agent: &Agent, _registry: &SharedRegistry) {}
+
     /// Its tools, and of those that the host carries out the ones in its scope. May take long.
     fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String>;
 }
@@ -82,12 +85,16 @@ impl Crew for LocalCrew {
     }
 
     fn recruit(&self, name: &str, asked_by: &Seat) -> Result<Recruit, RecruitError> {
-        let registry = self.registry.now();
-        let agent = registry.may_ask(&asked_by.agent, name).map_err(|error| refusal(name, error))?;
+        let mut registry = self.registry.now();
+        let agent = registry.may_ask(&asked_by.agent, name).map_err(|error| refusal(name, error))?.clone();
+        if !registry.unmet(&agent).is_empty() {
+            self.outfitter.meet(&agent, &self.registry);
+            registry = self.registry.now();
+        }
         let available = available(&registry);
         let handed = self.handed_down(asked_by, &available, &registry);
         let under = Under { ceiling: &handed, asked_by: &asked_by.agent.name };
-        let effective = effective_under(agent, &available, &registry, under);
+        let effective = effective_under(&agent, &available, &registry, under);
         let mut tools: Vec<String> = effective.tools.iter().map(|tool| tool.candidate.name().to_owned()).collect();
         tools.sort_unstable();
         Ok(Recruit {

@@ -22,6 +22,7 @@ use palisade_sandbox::{Limits, Programs};
 use crate::{
     BuiltIn, Registry,
     plugin_tools::{NativeCommand, PluginComponent},
+    servers::{self, ServerTool},
     shell_commands::SHELL,
     skills::TOOL,
 };
@@ -63,7 +64,7 @@ pub struct Under<'a> {
 }
 
 /// A tool an agent has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EffectiveTool {
     /// The tool.
     pub candidate: Candidate,
@@ -76,10 +77,12 @@ pub struct EffectiveTool {
     pub command: Option<NativeCommand>,
     /// The component of a plugin that it is.
     pub component: Option<Arc<PluginComponent>>,
+    /// The tool of an MCP server that it is.
+    pub server: Option<Arc<ServerTool>>,
 }
 
 /// A tool that is there to be had.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Available {
     /// The tool.
     pub candidate: Candidate,
@@ -89,16 +92,18 @@ pub struct Available {
     pub command: Option<NativeCommand>,
     /// The component of a plugin that it is.
     pub component: Option<Arc<PluginComponent>>,
+    /// The tool of an MCP server that it is.
+    pub server: Option<Arc<ServerTool>>,
 }
 
 impl Available {
     pub(crate) fn new(candidate: Candidate) -> Self {
-        Self { candidate, unavailable: None, command: None, component: None }
+        Self { candidate, unavailable: None, command: None, component: None, server: None }
     }
 }
 
 /// The tools there are: those of this program, the ones with which agents are asked, the one with which skills are
-/// read, then those of the plugins.
+/// read, then those of the plugins, then those of the MCP servers that were met.
 pub fn available(registry: &Registry) -> Vec<Available> {
     let core = BuiltIn::all().map(|tool| {
         let capabilities = tool.description().capabilities;
@@ -113,6 +118,7 @@ pub fn available(registry: &Registry) -> Vec<Available> {
     core.chain(asking)
         .chain([skill])
         .chain(registry.plugins().iter().flat_map(crate::plugin_tools::available))
+        .chain(servers::available(registry))
         .collect()
 }
 
@@ -149,15 +155,32 @@ fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: 
         .filter_map(|tool| Some((tool.candidate.canonical(), tool.component.as_ref()?)))
         .filter(|(name, _)| tools.iter().any(|tool| tool.canonical() == *name))
         .collect();
+    let served: BTreeMap<&str, &Arc<ServerTool>> = available
+        .iter()
+        .filter_map(|tool| Some((tool.candidate.canonical(), tool.server.as_ref()?)))
+        .filter(|(name, _)| tools.iter().any(|tool| tool.canonical() == *name))
+        .collect();
+    let reads = servers::only_reads(agent, denies_writing(agent));
+    let (tools, kept_from): (Vec<&Candidate>, Vec<&Candidate>) =
+        tools.into_iter().partition(|tool| !reads || served.get(tool.canonical()).is_none_or(|served| served.reads));
+    excluded.extend(kept_from.iter().filter_map(|tool| {
+        let reason = served.get(tool.canonical())?.not_for_readers();
+        Some(Excluded { name: tool.name().to_owned(), reason, rule: None })
+    }));
+    let served: BTreeMap<&str, &Arc<ServerTool>> =
+        served.into_iter().filter(|(name, _)| tools.iter().any(|tool| tool.canonical() == *name)).collect();
     let own = Held::of(agent, &tools, &components, &registry.ceiling_for(agent));
+    let own = own.with(servers::brought(agent, &served, registry));
     let own_limits = limits(&agent.limits, &mut warnings);
     let (held, limits) = match under {
         None => (own.clone(), own_limits),
         Some(under) => (own.narrow(&under.ceiling.grants), handing::lower(own_limits, &under.ceiling.limits)),
     };
-    let missing = |tool: &Candidate, held: &Held| match components.get(tool.canonical()) {
-        Some(component) => component.missing(&component.narrow(&held.all)),
-        None => missing(tool, &held.own),
+    let missing = |tool: &Candidate, held: &Held| match (components.get(tool.canonical()), served.get(tool.canonical()))
+    {
+        (Some(component), _) => component.missing(&component.narrow(&held.all)),
+        (None, Some(served)) => served.missing(&held.all),
+        (None, None) => missing(tool, &held.own),
     };
     let (own, grants) = (own, held.all.clone());
     let mut cut = under.map(|under| cut::cut((&own.all, &grants), (&own_limits, &limits), under)).unwrap_or_default();
@@ -182,27 +205,35 @@ fn work_out(agent: &Agent, available: &[Available], registry: &Registry, under: 
             }
             (Some(capability), _) => {
                 let component = components.get(candidate.canonical()).filter(|own| !own.was_granted(capability));
-                let reason =
-                    component.map_or_else(|| not_granted(capability), |component| component.not_granted(capability));
+                let reason = match (component, served.get(candidate.canonical())) {
+                    (Some(component), _) => component.not_granted(capability),
+                    (None, Some(served)) => served.not_granted(capability),
+                    (None, None) => not_granted(capability),
+                };
                 excluded.push(Excluded { name: candidate.name().to_owned(), reason, rule: None });
             }
         }
     }
     warnings.splice(0..0, self::warnings(agent, &candidates, &kept, &own.all));
+    warnings.extend(servers::notes(agent, registry));
+    let of_servers: Vec<&Arc<ServerTool>> =
+        kept.iter().filter_map(|tool| served.get(tool.canonical()).copied()).collect();
     let tool = |candidate: Candidate| {
         let found = available.iter().find(|tool| tool.candidate == candidate);
         let command = found.and_then(|tool| tool.command.clone());
         let component = found.and_then(|tool| tool.component.clone());
-        let grants = match &component {
-            Some(component) => component.narrow(&agent.scope.narrow_for(candidate.canonical(), &held.all)),
-            None => {
+        let server = found.and_then(|tool| tool.server.clone());
+        let grants = match (&component, &server) {
+            (Some(component), _) => component.narrow(&agent.scope.narrow_for(candidate.canonical(), &held.all)),
+            (None, Some(server)) => server.narrow(&held.all, &of_servers),
+            (None, None) => {
                 let narrowed = agent.scope.narrow_for(candidate.canonical(), &held.own);
                 narrowed.narrow(&Grants::asking(&needs(&candidate)))
             }
         };
         let refused = command.as_ref().and_then(|command| command.refused_by(&grants.commands));
         let unavailable = found.and_then(|tool| tool.unavailable.clone()).or(refused);
-        EffectiveTool { candidate, grants, unavailable, command, component }
+        EffectiveTool { candidate, grants, unavailable, command, component, server }
     };
     Effective {
         tools: kept.into_iter().map(tool).collect(),
@@ -252,6 +283,15 @@ impl Held {
         Self { own, all }
     }
 
+    /// The same with what tools of servers bring, for them alone.
+    fn with(mut self, brought: Grants) -> Self {
+        let all = &mut self.all;
+        all.http = all.http.iter().chain(brought.http.iter()).cloned().collect();
+        all.commands = all.commands.iter().chain(brought.commands.iter()).cloned().collect();
+        all.secrets = all.secrets.iter().chain(brought.secrets.iter()).cloned().collect();
+        self
+    }
+
     fn narrow(&self, ceiling: &Grants) -> Self {
         Self { own: self.own.narrow(ceiling), all: self.all.narrow(ceiling) }
     }
@@ -295,7 +335,9 @@ fn derived(agent: &Agent, tools: &[&Candidate], components: &BTreeMap<&str, &Arc
     let access = if writes { Access::ReadWrite } else { Access::Read };
     let asks = tools.iter().any(|tool| needs(tool).contains(&Capability::Agents));
     let agents = NamesGrant::from_iter(asks.then(|| "*".parse().ok()).flatten());
-    let runs = tools.iter().any(|tool| needs(tool).contains(&Capability::Exec));
+    // The program of a server is brought by its tools, and no other comes with it.
+    let is_served = |tool: &Candidate| matches!(tool.source, ToolSource::Server(_));
+    let runs = tools.iter().any(|tool| needs(tool).contains(&Capability::Exec) && !is_served(tool));
     let native = if runs { Grants::everything() } else { Grants::default() };
     let Grants { commands, env, .. } = native;
     let Grants { outside, .. } = Grants::everything();

@@ -12,6 +12,7 @@ use palisade_sandbox::{
 use crate::{
     BuiltIn, Effective, EffectiveTool, PluginComponent,
     plugin_tools::{ComponentTool, Linkable, Linking, NativeTool},
+    servers::{Link, ServedTool},
     shell_commands::{SHELL, shell_commands},
     skills::TOOL,
     tool::SandboxedTool,
@@ -122,6 +123,7 @@ pub fn equip(
     let mut left_out = Vec::new();
     let mut built_in: Vec<(&EffectiveTool, &'static BuiltIn)> = Vec::new();
     let mut own: Vec<Arc<dyn Tool>> = Vec::new();
+    let mut links: BTreeMap<&str, Arc<Link>> = BTreeMap::new();
     let linking = Arc::new(Linking::new(engine, compiler, &scope, linkable(effective)));
     for tool in &effective.tools {
         if let (None, Some(component)) = (&tool.unavailable, &tool.component) {
@@ -139,6 +141,16 @@ pub fn equip(
                 continue;
             }
             own.push(Arc::new(NativeTool::new(tool, command, Arc::clone(&scope))));
+            continue;
+        }
+        if let (None, Some(served)) = (&tool.unavailable, &tool.server) {
+            let link = links.entry(served.server.name.as_str()).or_insert_with(|| {
+                let of_server = effective.tools.iter().filter_map(|other| other.server.as_ref());
+                let of_server = of_server.filter(|other| other.server == served.server);
+                let pinned = of_server.map(|other| (other.own.clone(), other.pinned.clone())).collect();
+                Arc::new(Link::new(&served.server, &scope, tool.grants.clone(), pinned))
+            });
+            own.push(Arc::new(ServedTool::new(tool, served, link, effective.limits.output)));
             continue;
         }
         let hosted = host.iter().find(|hosted| is_hosted(tool, hosted.as_ref()));

@@ -140,6 +140,7 @@ fn tool(effective: &Effective, tool: &crate::EffectiveTool) -> Value {
     let source = match &tool.candidate.source {
         ToolSource::Core => "core".to_owned(),
         ToolSource::Plugin(plugin) => format!("plugin:{plugin}"),
+        ToolSource::Server(server) => format!("server:{server}"),
     };
     let mut value = json!({
         "name": tool.candidate.name(),
@@ -153,6 +154,10 @@ fn tool(effective: &Effective, tool: &crate::EffectiveTool) -> Value {
             let reason = PluginComponent::remedy(&lacks);
             value["not_granted"] = json!({ "words": lacks, "remedy": reason });
         }
+    }
+    if let Some(served) = &tool.server {
+        value["grants"] = grants(&tool.grants);
+        value["read_only"] = served.reads.into();
     }
     if let Some(unavailable) = &tool.unavailable {
         value["unavailable"] = unavailable.as_str().into();

@@ -20,6 +20,7 @@ pub(crate) fn fingerprint(effective: &Effective, inherited: &dyn Provider) -> St
         print.text("tool", Some(tool.candidate.name()));
         print.value("of", &tool.grants);
         print.text("component", tool.component.as_ref().map(|component| component.identity()).as_deref());
+        print.text("server", tool.server.as_ref().map(|served| served.identity()).as_deref());
     }
     print.value("ceiling", &effective.ceiling());
     print.value("rules", &effective.agent.scope);

@@ -14,6 +14,7 @@ mod fingerprint;
 mod plugin_tools;
 pub mod prove;
 mod registry;
+mod servers;
 mod shell_commands;
 mod skill_tool;
 mod skills;
@@ -21,6 +22,7 @@ mod surroundings;
 mod tool;
 mod warrant;
 
+pub use blake3::Hash as FileDigest;
 pub use builtin::BuiltIn;
 pub use crew::{Chosen, LocalCrew, Outfitter};
 pub use definition::{Notice, Severity};
@@ -29,11 +31,13 @@ pub use equip::{EquipError, Equipped, LeftOut, Missing, equip};
 pub use explain::{ExplainedCall, Explanation};
 pub use plugin_tools::{NativeCommand, PluginComponent, choose_offer, pin_told, told_words};
 pub use registry::{
-    AskError, BadWord, COMPAT_DIRS, CheckError, Checked, CheckedSkills, Entry, FileCache, FindError, FoundSkill,
-    Granted, HeldLock, LoadError, Located, LockError, Locked, LockedPlugins, Places, Plugin, PluginTool, ProjectFile,
-    RegisterError, Registry, Shadowed, SharedRegistry, SkillError, SkillFile, SkillPlaces, Skills, Status, Trust,
+    AskError, BadWord, COMPAT_DIRS, CheckError, Checked, CheckedSkills, ConfiguredServer, Entry, FileCache, FindError,
+    FoundSkill, Granted, HeldLock, LoadError, Located, LockError, Locked, LockedPlugins, PROJECT_SERVERS, PinError,
+    PinnedServer, PinnedTool, Places, Plugin, PluginTool, ProjectFile, RegisterError, Registry, Server, ServerPins,
+    ServerSettings, ServersFile, Shadowed, SharedRegistry, SkillError, SkillFile, SkillPlaces, Skills, Status, Trust,
     TrustError, check_paths, check_skills, real_path, roster, tool_pin, write_new,
 };
+pub use servers::{Met, ServerTool, meet};
 pub use skill_tool::skill_tool;
 pub use skills::{OwnSkill, OwnSkills, skills_of};
 pub use surroundings::surroundings;

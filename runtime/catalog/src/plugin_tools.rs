@@ -21,6 +21,7 @@ pub(crate) use linking::{ComponentTool, Linkable, Linking};
 pub use native::NativeCommand;
 pub(crate) use native::NativeTool;
 pub use told::{pin_told, words as told_words};
+pub(crate) use told::{schema as told_schema, text as told_text};
 
 /// The tools that a plugin brings and that were not refused.
 pub(crate) fn available(plugin: &Plugin) -> Vec<Available> {
@@ -54,5 +55,5 @@ fn one(plugin: &Plugin, tool: &PluginTool) -> Available {
     }
     let source = ToolSource::Plugin(plugin.name.clone());
     let candidate = Candidate::new(manifest.name.as_str(), capabilities, source).bound(tool.binding.clone());
-    Available { candidate, unavailable, command, component }
+    Available { unavailable, command, component, ..Available::new(candidate) }
 }

@@ -19,8 +19,10 @@ mod layers;
 mod lock;
 mod places;
 mod plugins;
+mod private;
 mod read;
 mod register;
+mod servers;
 mod shared;
 mod skills;
 mod tree;
@@ -32,7 +34,7 @@ mod write;
 use std::{collections::BTreeMap, sync::Arc};
 
 use palisade_agent::{Agent, Layer};
-use palisade_grants::{CommandsGrant, Grants, NamesGrant};
+use palisade_grants::{CommandsGrant, FilesGrant, Grants, NamesGrant};
 use palisade_sandbox::Programs;
 
 use crate::definition::{ConfigSettings, Notice};
@@ -50,6 +52,10 @@ pub use plugins::{BadWord, Granted, Plugin, PluginTool};
 pub(crate) use plugins::{read_large, stamp};
 pub(crate) use read::{Stamp, read_below};
 pub use register::RegisterError;
+pub use servers::{
+    ConfiguredServer, PROJECT_SERVERS, PinError, PinnedServer, PinnedTool, Server, ServerPins, ServerSettings,
+    ServersFile,
+};
 pub use shared::SharedRegistry;
 pub use skills::{CheckedSkills, FoundSkill, SkillError, SkillFile, SkillPlaces, Skills, check_skills};
 pub use trust::{Trust, TrustError, real_path};
@@ -76,6 +82,7 @@ pub struct Registry {
     native: Native,
     /// What plugins were granted in code; a refresh keeps it.
     granted: BTreeMap<String, Granted>,
+    servers: servers::Servers,
 }
 
 /// What the operator and the user allow of native programs: nothing unless somebody says so.
@@ -117,6 +124,7 @@ impl Registry {
             kept_back: kept_back::KeptBack::default(),
             native: Native::default(),
             granted: BTreeMap::new(),
+            servers: servers::Servers::default(),
         }
     }
 
@@ -200,11 +208,7 @@ impl Registry {
     /// an agent of the project the one for projects, too; never what decides over agents, and no native
     /// program or variable that nobody allowed.
     pub fn ceiling_for(&self, agent: &Agent) -> Grants {
-        let ceilings = [
-            self.settings.ceiling.as_ref(),
-            self.settings.project_ceiling.as_ref().filter(|_| agent.origin.layer == Layer::Project),
-        ];
-        let ceiling = ceilings.into_iter().flatten().fold(Grants::everything(), |all, ceiling| all.narrow(ceiling));
+        let ceiling = self.configured_ceiling_for(agent);
         let variables = self.native.programs.iter().flat_map(|programs| programs.env.keys());
         let variables: NamesGrant = variables.filter_map(|name| name.parse().ok()).collect();
         Grants {
@@ -214,6 +218,21 @@ impl Registry {
             outside: ceiling.outside.narrow(&self.native.outside),
             ..ceiling
         }
+    }
+
+    /// What anybody may touch of the workspace, at most.
+    pub(crate) fn workspace_ceiling(&self) -> FilesGrant {
+        let ceiling = self.settings.ceiling.clone().unwrap_or_else(Grants::everything);
+        self.kept_back.taken_from(ceiling.files)
+    }
+
+    /// The operator's ceiling alone: what a service may touch that somebody configured, at most.
+    pub(crate) fn configured_ceiling_for(&self, agent: &Agent) -> Grants {
+        let ceilings = [
+            self.settings.ceiling.as_ref(),
+            self.settings.project_ceiling.as_ref().filter(|_| agent.origin.layer == Layer::Project),
+        ];
+        ceilings.into_iter().flatten().fold(Grants::everything(), |all, ceiling| all.narrow(ceiling))
     }
 
     /// What counts under each name.

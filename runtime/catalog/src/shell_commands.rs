@@ -19,7 +19,7 @@ pub(crate) const SHELL: &str = "bash";
 impl Effective {
     /// Whether a tool is shown to the model as one.
     pub(crate) fn is_shown(&self, tool: &EffectiveTool) -> bool {
-        self.agent.exposure != Exposure::Skills || tool.candidate.source == ToolSource::Core
+        self.agent.exposure != Exposure::Skills || !matches!(tool.candidate.source, ToolSource::Plugin(_))
     }
 
     /// The tools of plugins that are commands of the agent's shell, with the plugins' names.

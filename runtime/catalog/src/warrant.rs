@@ -10,7 +10,7 @@ use std::{
 use palisade_agent::{Agent, Ceiling, Toolbox, Warrant};
 use palisade_grants::Grants;
 
-use crate::{Effective, EffectiveTool, PluginComponent, SharedRegistry, Under, available, effective_under};
+use crate::{Effective, EffectiveTool, PluginComponent, ServerTool, SharedRegistry, Under, available, effective_under};
 
 /// Gives an agent tools for what it may do.
 type Equip = Box<dyn Fn(&Effective) -> Result<Toolbox, String> + Send + Sync>;
@@ -43,6 +43,8 @@ struct Kept {
     grants: Grants,
     /// A component of a plugin is another one when its file, or what its plugin was granted, has changed.
     component: Option<Arc<PluginComponent>>,
+    /// Likewise a tool of a server when the server is another one, or has said something else of it.
+    server: Option<Arc<ServerTool>>,
 }
 
 struct Lowered {
@@ -131,7 +133,7 @@ impl Warrant for Standing {
 
 fn kept(effective: &Effective) -> BTreeMap<String, Kept> {
     let one = |tool: &EffectiveTool| {
-        let kept = Kept { grants: tool.grants.clone(), component: tool.component.clone() };
+        let kept = Kept { grants: tool.grants.clone(), component: tool.component.clone(), server: tool.server.clone() };
         (tool.candidate.name().to_owned(), kept)
     };
     effective.tools.iter().filter(|tool| tool.unavailable.is_none()).map(one).collect()

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use palisade_agent::{LOCAL_TENANT, Provider, Tool};
-use palisade_catalog::{Effective, Equipped};
+use palisade_catalog::{Effective, Equipped, Met, Registry, Server};
 use palisade_model::{Choice, Offline, Recording, Scripted, Secrets, Target};
 use palisade_sandbox::{ArtifactCache, Compiler, Engine, Network, Storage, Workspace};
 
@@ -76,6 +76,33 @@ impl Assembly {
         &self.compiler
     }
 
+    /// The folder that is worked in, with the network that is reached from it.
+    fn open(&self, folder: &Path) -> anyhow::Result<Workspace> {
+        let workspace = Workspace::open(folder)?;
+        Ok(match &self.network {
+            Some(network) => workspace.with_network(network.clone()),
+            None => workspace,
+        })
+    }
+
+    /// Starts an MCP server, or speaks to it, and asks for its tools.
+    pub(crate) fn meet(&self, server: &Server, registry: &Registry, folder: &Path) -> anyhow::Result<Met> {
+        let workspace = self.open(folder)?;
+        palisade_catalog::meet(&self.engine, &workspace, server, registry).map_err(anyhow::Error::msg)
+    }
+
+    /// The same for one that nobody has met: what is wrong with it is said, and it is left out.
+    pub(crate) fn first_seen(&self, server: &Server, registry: &Registry, folder: &Path) -> Option<Met> {
+        let met = self.meet(server, registry, folder);
+        let wrong = |error| self.terminal.warning(&format!("the MCP server `{}` is not used: {error:#}", server.name));
+        met.map_err(wrong).ok()
+    }
+
+    /// Where things are said.
+    pub(crate) fn terminal(&self) -> &Terminal {
+        &self.terminal
+    }
+
     /// Gives an agent its tools in a workspace, and of those that this program carries out itself the ones in
     /// its scope.
     pub(crate) fn equip(
@@ -85,7 +112,7 @@ impl Assembly {
         host: &[Arc<dyn Tool>],
     ) -> anyhow::Result<Equipped> {
         let folder = workspace;
-        let mut workspace = Workspace::open(folder)?;
+        let mut workspace = self.open(folder)?;
         if let (Some(database), true) = (&self.database, effective.grants.storage.is_some()) {
             // All agents of one assembly work in one folder.
             let spaces = self.spaces.get_or_init(|| {
@@ -93,9 +120,6 @@ impl Assembly {
                 Arc::new(KeptSpaces::new(database, self.tenant.clone(), folder, self.terminal.clone()))
             });
             workspace = workspace.with_storage(Arc::clone(spaces) as Arc<dyn Storage>);
-        }
-        if let Some(network) = &self.network {
-            workspace = workspace.with_network(network.clone());
         }
         Ok(palisade_catalog::equip(&self.engine, Some(&self.compiler), &workspace, effective, host)?)
     }

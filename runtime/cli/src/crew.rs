@@ -6,8 +6,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use palisade_agent::{Provider, Runtime, Seat, Tool};
-use palisade_catalog::{Chosen, Effective, Equipped, Outfitter};
+use palisade_agent::{Agent, Provider, Runtime, Seat, Tool};
+use palisade_catalog::{Chosen, Effective, Equipped, Outfitter, SharedRegistry};
 use palisade_model::{Target, suited};
 use palisade_sandbox::Limits;
 
@@ -18,6 +18,7 @@ use crate::{
     config::Config,
     outside::Place,
     serve::Ration,
+    servers,
 };
 
 /// What agents work with that other agents ask.
@@ -63,6 +64,10 @@ impl Outfitter for Outfit {
             }
         };
         Ok(Chosen { provider, warning, is_outside })
+    }
+
+    fn meet(&self, agent: &Agent, registry: &SharedRegistry) {
+        servers::met_by(&self.assembly, agent, registry, &self.workspace);
     }
 
     fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String> {

@@ -19,6 +19,7 @@ mod outside;
 mod places;
 mod render;
 mod serve;
+mod servers;
 mod sessions;
 mod settings;
 mod spaces;

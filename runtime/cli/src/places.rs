@@ -7,7 +7,7 @@ use palisade_catalog::{BuiltIn, Places, Registry};
 
 use crate::{
     config::{Config, Sources},
-    native,
+    native, servers,
     sessions::Elsewhere,
     settings::Settings,
 };
@@ -57,7 +57,9 @@ impl Lookup {
         let core: Vec<&str> = BuiltIn::all().map(|tool| tool.name).collect();
         let loaded = Registry::load(&self.places(settings, workspace), &core);
         let mut registry = loaded.context("the agents cannot be loaded")?;
-        native::allow(&self.config(settings, workspace, &registry).typed, settings, &mut registry);
+        let typed = self.config(settings, workspace, &registry).typed;
+        native::allow(&typed, settings, &mut registry);
+        servers::allow(&typed, settings, &mut registry);
         Ok(registry)
     }
 
@@ -95,6 +97,7 @@ impl Lookup {
             plugins_dir: self.plugins_dir.clone(),
             own_plugins: settings.data.as_ref().map(|data| data.join("plugins")),
             plugin_lock: settings.data.as_ref().map(|data| data.join("plugins.lock")),
+            server_pins: settings.data.as_ref().map(|data| data.join("mcp.lock")),
             trust: settings.data.as_ref().map(|data| data.join("trust.json")),
             private: [&settings.config, &settings.data, &settings.cache].into_iter().flatten().cloned().collect(),
             deciding: self.config.iter().chain([&settings.operator_config]).cloned().collect(),

@@ -26,6 +26,8 @@ pub enum ToolSource {
     Core,
     /// Brought by a plugin.
     Plugin(String),
+    /// Offered by an MCP server.
+    Server(String),
 }
 
 /// Who an agent is. Names alone do not tell: anybody can write a file that says `database-agent`.

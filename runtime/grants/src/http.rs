@@ -64,6 +64,22 @@ impl Host {
         Self { name: String::new(), below: true, place: None, methods: Methods::ALL }
     }
 
+    /// The host of a whole address, to be read from and sent to as a service is: what whoever speaks to it needs. None if
+    /// the address is not one of http or https, or has a password in it.
+    pub fn of_service(address: &str) -> Option<Self> {
+        let url = url::Url::parse(address).ok()?;
+        let scheme = match url.scheme() {
+            "https" => "",
+            "http" => "http://",
+            _ => return None,
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return None;
+        }
+        let (host, port) = (url.host_str()?, url.port_or_known_default()?);
+        format!("GET,POST,DELETE {scheme}{host}:{port}").parse().ok()
+    }
+
     /// Whether it is every host there is.
     pub fn is_everything(&self) -> bool {
         self.name.is_empty()

@@ -8,6 +8,7 @@
 mod delegation;
 mod handing;
 mod narrowing;
+mod servers;
 mod skills;
 
 use serde::{Deserialize, Serialize};
@@ -219,6 +220,9 @@ impl ToolScope {
             return Some(reason);
         }
         match (&tool.source, &around.identity.plugin) {
+            (ToolSource::Server(server), _) if !self.names_tool_of_server(tool.canonical()) => Some(format!(
+                "a tool of the MCP server `{server}`; an agent has those that its `tools` name, as `mcp__{server}__*` does"
+            )),
             (ToolSource::Plugin(theirs), Some(own)) if theirs != own && !self.has_allow_list() => Some(format!(
                 "a tool of the plugin `{theirs}`; an agent of `{own}` without a tool list has the core tools and those of its own plugin"
             )),

@@ -10,31 +10,26 @@ use rmcp::{
     transport::Transport,
 };
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
     sync::{mpsc, oneshot},
     task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{self, Received};
-
-/// The longest message that is read, in bytes. What a tool is given to write fits in; a line without an end does not
-/// fill the memory.
-pub(crate) const MESSAGE_LIMIT: usize = 8 << 20;
+use crate::{
+    line::{Line, LineReader, MESSAGE_LIMIT},
+    message::{self, Received},
+};
 
 /// How many messages may wait to be written.
-const QUEUE: usize = 64;
+pub(crate) const QUEUE: usize = 64;
 
 /// How long somebody who does not read is waited for at the end.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Messages over two streams of bytes.
 pub(crate) struct Lines<R> {
-    input: BufReader<R>,
-    /// What was read of a line. A read that is given up goes on here.
-    line: Vec<u8>,
-    /// The line is too long, and its rest is of no interest.
-    skipping: bool,
+    input: LineReader<R>,
     /// What is to be answered before anything else is read.
     pending: Option<TxJsonRpcMessage<RoleServer>>,
     /// A session of the protocol has begun, so that notifications mean something.
@@ -48,14 +43,7 @@ pub(crate) struct Lines<R> {
 }
 
 /// A line to be written, and who waits for that.
-type Written = (Vec<u8>, Option<oneshot::Sender<()>>);
-
-/// A line as it came.
-enum Line {
-    Whole,
-    TooLong,
-    Last,
-}
+pub(crate) type Written = (Vec<u8>, Option<oneshot::Sender<()>>);
 
 impl<R: AsyncRead + Send + Unpin> Lines<R> {
     /// Reads and writes from now on. What is written is written by one task, line after line: a line that was begun is
@@ -65,44 +53,13 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
         let broken = CancellationToken::new();
         let writer = tokio::spawn(write(output, lines, broken.clone()));
         Self {
-            input: BufReader::new(input),
-            line: Vec::new(),
-            skipping: false,
+            input: LineReader::new(input),
             pending: None,
             begun: false,
             output: Some(sender),
             writer: Some(writer),
             broken,
             ended,
-        }
-    }
-
-    /// Reads on until a line ends; what there is of it stays if this is given up.
-    async fn read_line(&mut self) -> io::Result<Line> {
-        loop {
-            let there = self.input.fill_buf().await?;
-            if there.is_empty() {
-                // Whoever leaves without ending the last line has still said it.
-                return Ok(if self.line.is_empty() { Line::Last } else { Line::Whole });
-            }
-            let end = there.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(there.len(), |end| end + 1);
-            if !self.skipping {
-                self.line.extend_from_slice(&there[..end.unwrap_or(taken)]);
-            }
-            self.input.consume(taken);
-            if self.line.len() > MESSAGE_LIMIT {
-                self.line = Vec::new();
-                self.skipping = true;
-            }
-            match (end, self.skipping) {
-                (Some(_), true) => {
-                    self.skipping = false;
-                    return Ok(Line::TooLong);
-                }
-                (Some(_), false) => return Ok(Line::Whole),
-                (None, _) => {}
-            }
         }
     }
 
@@ -115,12 +72,8 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
                     permit.send((line, None));
                 }
             }
-            let received = match self.read_line().await {
-                Ok(Line::Whole) => {
-                    let received = message::read(&self.line);
-                    self.line.clear();
-                    received
-                }
+            let received = match self.input.next().await {
+                Ok(Line::Whole(line)) => message::read(&line),
                 Ok(Line::TooLong) => message::too_long(MESSAGE_LIMIT),
                 Ok(Line::Last) | Err(_) => return None,
             };
@@ -190,7 +143,11 @@ fn bytes(message: &TxJsonRpcMessage<RoleServer>) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-async fn write(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Written>, broken: CancellationToken) {
+pub(crate) async fn write(
+    mut output: impl AsyncWrite + Unpin,
+    mut lines: mpsc::Receiver<Written>,
+    broken: CancellationToken,
+) {
     while let Some((line, done)) = lines.recv().await {
         let written = async {
             output.write_all(&line).await?;

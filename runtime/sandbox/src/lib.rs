@@ -25,6 +25,7 @@ mod runner;
 mod sandbox;
 mod scope;
 mod scratch;
+mod services;
 mod workspace;
 mod capabilities {
     //! One host interface each: permit, then act.
@@ -60,7 +61,7 @@ pub use needs::{Import, Needs, NeedsError};
 pub use network::{Binding, Connection, Connector, Network, Resolver, Vault};
 pub use offers::{Entry, NotOffered, Offer};
 pub use output::Captured;
-pub use process::{Programs, Walls, confine_worker};
+pub use process::{KeptProgram, Programs, Walls, confine_worker};
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
 pub use runner::raise_walls;
@@ -68,4 +69,5 @@ pub use runner::tool_runner;
 pub use sandbox::{Call, Cost, Report};
 pub use scope::{Bounds, Gate, LinkRefusal, Scope};
 pub use secrecy::SecretString;
+pub use services::{Outlet, OutletAnswer, OutletRequest, ServiceProgram};
 pub use workspace::{Workspace, WorkspaceError};

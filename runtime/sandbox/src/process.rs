@@ -10,12 +10,14 @@
 //! |---|---|
 //! | `plan.rs` | what the worker is told, and what it answers |
 //! | `start.rs`, `pump.rs` | this side: start a worker, feed it, hear it, end it |
+//! | `kept.rs` | the same for a program that is spoken to for a while |
 //! | `worker.rs`, `tend.rs` | the other side: put up walls, wait, leave nobody behind |
 //! | `carve.rs`, `walls.rs` | from granted folders to Landlock rules |
 //! | `system_calls.rs` | which system calls there are |
 //! | `apart.rs` | namespaces: processes, mounts, network of its own |
 //! | `sys.rs` | the calls that have no safe wrapper |
 
+mod kept;
 pub(crate) mod plan;
 mod pump;
 mod start;
@@ -39,6 +41,8 @@ pub(crate) mod worker;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+pub use kept::KeptProgram;
+pub(crate) use kept::{ToKeep, keep};
 pub use plan::Walls;
 pub(crate) use start::{Asked, run};
 #[cfg(target_os = "linux")]

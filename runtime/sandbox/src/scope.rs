@@ -283,6 +283,20 @@ impl Scope {
         process::run_elsewhere(&self.engine, native, files, limits, program, call).await
     }
 
+    /// The folders that somebody has who may do no more than this.
+    pub(crate) fn narrowed_preopens(&self, files: &FilesGrant) -> Preopens {
+        self.preopens.narrow(files)
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// How hosts are reached, if they are.
+    pub(crate) fn network(&self) -> Option<Network> {
+        self.network.clone()
+    }
+
     /// What a native program finds that has no more than these of the agent's grants; nothing if none is run.
     fn native_within(&self, bounds: &Grants) -> Option<(Native, Preopens, Limits)> {
         let grants = self.grants.narrow(bounds);

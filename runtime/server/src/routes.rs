@@ -3,6 +3,7 @@
 mod agents;
 mod docs;
 mod health;
+mod mcp;
 mod once;
 mod page;
 mod runs;
@@ -10,6 +11,7 @@ mod sessions;
 mod tenants;
 mod usage;
 
+use axum::routing::post;
 use palisade_agent::Inquiry;
 use utoipa::OpenApi as _;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -51,6 +53,9 @@ fn known() -> OpenApiRouter<App> {
         .routes(routes!(tenants::keys, tenants::add_key))
         .routes(routes!(tenants::revoke))
         .routes(routes!(health::metrics))
+        // Its own protocol says what it is.
+        .route("/mcp", post(mcp::all))
+        .route("/mcp/{agent}", post(mcp::one))
 }
 
 /// Routes for everybody that the guard lets in.

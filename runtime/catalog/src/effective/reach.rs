@@ -20,7 +20,10 @@ impl Effective {
 
     /// Whether programs that are run with this reach may use the network.
     pub fn programs_reach_out(&self, reach: &Grants) -> bool {
-        !reach.commands.is_empty() && self.programs.as_ref().is_some_and(|programs| programs.network)
+        let served = self.tools.iter().filter_map(|tool| tool.server.as_ref());
+        let mut served = served.filter(|tool| tool.server.programs.as_ref().is_some_and(|programs| programs.network));
+        let has_server = served.any(|tool| tool.brings().commands.iter().any(|own| reach.commands.covers(own)));
+        has_server || !reach.commands.is_empty() && self.programs.as_ref().is_some_and(|programs| programs.network)
     }
 }
 

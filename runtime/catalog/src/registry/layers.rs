@@ -72,6 +72,7 @@ impl Registry {
             registry.insert(Found { warnings, ..Found::new(agent) });
         }
         registry.load_folders(places, &compat, cache);
+        registry.servers = super::servers::Servers::load(places, &mut registry.problems);
         let core = core.iter().map(|&name| name.to_owned()).collect();
         registry.loaded_from = Some(LoadedFrom { places: places.clone(), compat, core });
         Ok(registry)
@@ -87,6 +88,9 @@ impl Registry {
         fresh.native = std::mem::take(&mut self.native);
         fresh.granted = std::mem::take(&mut self.granted);
         fresh.apply_granted();
+        if let Some(settings) = std::mem::take(&mut self.servers).into_settings() {
+            fresh.allow_servers(settings);
+        }
         fresh.registered = std::mem::take(&mut self.registered);
         fresh.registered.clone().into_iter().for_each(|agent| fresh.insert(Found::new(agent)));
         *self = fresh;

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cap_std::fs::{Dir, File, MetadataExt as _};
+use cap_std::fs::{Dir, File};
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{self, MapAccess, Visitor},
@@ -22,6 +22,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     plugins::{Granted, Plugin},
+    private,
     read::ReadError,
     trust,
 };
@@ -290,24 +291,7 @@ impl HeldLock {
 
 /// What stands in the file, or what is wrong with it.
 fn stored(path: &Path) -> Result<BTreeMap<String, Locked>, String> {
-    let (folder, name) = trust::place(path).ok_or("has no name")?;
-    let dir = match Dir::open_ambient_dir(folder, cap_std::ambient_authority()) {
-        Ok(dir) => dir,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => return Err(format!("cannot be read: {error}")),
-    };
-    let unreadable = |error: io::Error| format!("cannot be read: {error}");
-    let meta = match dir.symlink_metadata(name) {
-        Ok(meta) => meta,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => return Err(unreadable(error)),
-    };
-    let own = rustix::process::geteuid().as_raw();
-    if !meta.is_file() || meta.mode() & 0o022 != 0 || ![own, 0].contains(&meta.uid()) {
-        return Err("can be written by others than its owner".to_owned());
-    }
-    let mut text = Vec::new();
-    dir.open(name).and_then(|file| file.take(LARGEST).read_to_end(&mut text)).map_err(unreadable)?;
+    let Some(text) = private::read(path, LARGEST)? else { return Ok(BTreeMap::new()) };
     let written: Written = serde_json::from_slice(&text).map_err(|error| format!("is damaged: {error}"))?;
     match written.version {
         VERSION => Ok(written.plugins),
@@ -316,7 +300,9 @@ fn stored(path: &Path) -> Result<BTreeMap<String, Locked>, String> {
 }
 
 /// A map that says everything once.
-fn unique<'de, V: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, V>, D::Error> {
+pub(super) fn unique<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, V>, D::Error> {
     struct Unique<V>(std::marker::PhantomData<V>);
     impl<'de, V: Deserialize<'de>> Visitor<'de> for Unique<V> {
         type Value = BTreeMap<String, V>;

@@ -29,6 +29,8 @@ pub struct Places {
     pub own_plugins: Option<PathBuf>,
     /// The file that says what was installed there, and what the operator let it have; without it nobody has anything.
     pub plugin_lock: Option<PathBuf>,
+    /// The file that says what MCP servers said of their tools when they were met; without it nothing of that is kept.
+    pub server_pins: Option<PathBuf>,
     /// The file of decisions about trust; without it no project is trusted.
     pub trust: Option<PathBuf>,
     /// Folders of this program itself: settings, keys, decisions, compiled code. Where they lie in the

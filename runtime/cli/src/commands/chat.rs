@@ -25,6 +25,7 @@ use crate::{
     outside::Place,
     places::Lookup,
     render::{Line, Style, Terminal, Timeline, words},
+    servers,
     sessions::{self, Held, Work},
     settings::Settings,
 };
@@ -78,6 +79,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
     let config = Arc::new(config);
     let agent = config.budgeted(registry.find(&arguments.agent)?);
+    let registry = servers::met(registry, &agent, &workspace, &config, settings, terminal)?;
     let (runtime, database) = (database::runtime()?, Database::of(&config, settings));
     let (wanted, elsewhere) = (arguments.sessions.wanted()?, arguments.lookup.elsewhere());
     let held = runtime.block_on(Held::find(wanted, database, &agent.name, &workspace, elsewhere))?;

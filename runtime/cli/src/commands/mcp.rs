@@ -1,7 +1,10 @@
-//! `palisade mcp`: the tools of an agent, and agents, for a program that speaks MCP.
+//! `palisade mcp`: the tools of an agent, and agents, for a program that speaks MCP; and the MCP servers whose tools
+//! agents may have.
 
+mod list;
 mod runs;
 mod tools;
+mod trust;
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,6 +30,7 @@ use crate::{
     database,
     places::Lookup,
     render::{Line, Style, Terminal, words},
+    servers,
     settings::Settings,
 };
 
@@ -36,9 +40,13 @@ use crate::{
 /// the agent's rules and runs in its sandbox, as in a run; nobody is asked, so what would have to be asked is refused.
 /// With --agent, the tools of that agent are served and nothing else. Without, those of `explore`, which change
 /// nothing, and every agent as a tool: `agent_NAME` takes a task, runs the agent and gives its answer.
+///
+/// The commands below are about the servers of others, whose tools agents may have.
 #[derive(clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Serve the tools of this agent and nothing else [default: the tools of explore, and all agents].
     #[arg(long, value_name = "AGENT", add = complete::agents())]
     agent: Option<String>,
@@ -53,10 +61,20 @@ pub(crate) struct Arguments {
     apart: bool,
 }
 
+/// MCP servers whose tools agents may have.
+#[derive(clap::Subcommand)]
+enum Command {
+    List(list::Arguments),
+    Trust(trust::Arguments),
+    Untrust(trust::Untrust),
+}
+
 const AFTER_HELP: &str = "\
 Examples:
   palisade mcp --workspace ~/project
   palisade mcp --agent general --workspace ~/project
+  palisade mcp list                     servers whose tools agents may have
+  palisade mcp trust github             let one be used as it describes itself now
 
 Claude Code:
   claude mcp add palisade -- palisade mcp --workspace \"$PWD\"
@@ -79,12 +97,22 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const DESCRIPTION: usize = 1024;
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
+    match &arguments.command {
+        Some(Command::List(arguments)) => list::run(arguments, settings, terminal),
+        Some(Command::Trust(arguments)) => trust::run(arguments, settings, terminal),
+        Some(Command::Untrust(arguments)) => trust::revoke(arguments, settings, terminal),
+        None => serve_agents(arguments, settings, terminal),
+    }
+}
+
+fn serve_agents(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     let (workspace, registry) = arguments.lookup.open(settings)?;
     let mut config = arguments.lookup.config(settings, &workspace, &registry).accepted(terminal)?;
     config.typed.apart |= arguments.apart;
     config.warn(terminal);
     let config = Arc::new(config);
     let agent = config.budgeted(registry.find(arguments.agent.as_deref().unwrap_or(DEFAULT))?);
+    let registry = servers::met(registry, &agent, &workspace, &config, settings, terminal)?;
     let own = effective(&agent, &available(&registry), &registry);
     own.warnings.iter().for_each(|warning| terminal.warning(warning));
     let grants = words::grants(&own.grants);

@@ -27,6 +27,7 @@ use crate::{
     outside::Place,
     places::Lookup,
     render::{Line, Terminal, Timeline},
+    servers,
     sessions::{self, Held, Work},
     settings::Settings,
 };
@@ -114,6 +115,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     config.typed.apart |= arguments.apart;
     let config = Arc::new(config);
     let agent = arguments.bounds.lower(&config.budgeted(registry.find(&arguments.agent)?));
+    let registry = servers::met(registry, &agent, &workspace, &config, settings, terminal)?;
     let (runtime, database) = (database::runtime()?, Database::of(&config, settings));
     let (wanted, elsewhere) = (arguments.sessions.wanted()?, arguments.lookup.elsewhere());
     let held = runtime.block_on(Held::find(wanted, database, &agent.name, &workspace, elsewhere))?;

@@ -3,6 +3,7 @@
 mod call;
 mod inspect;
 mod plugin;
+mod served;
 mod source;
 
 use std::collections::BTreeSet;
@@ -23,7 +24,7 @@ use crate::{
 /// List, inspect and call tools.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// List the built-in tools, and those of plugins.
+    /// List the built-in tools, those of plugins, and those of MCP servers that were met.
     List {
         #[command(flatten)]
         lookup: Lookup,
@@ -56,7 +57,8 @@ fn list(lookup: &Lookup, json: bool, settings: &Settings, terminal: &Terminal) -
     let (_, registry) = lookup.open(settings)?;
     if json {
         let core = BuiltIn::all().map(|tool| described(&tool.description()));
-        terminal.json(&core.chain(plugin::listed(&registry)).collect::<Vec<_>>())?;
+        let all = core.chain(plugin::listed(&registry)).chain(served::listed(&registry));
+        terminal.json(&all.collect::<Vec<_>>())?;
         return Ok(Exit::Done);
     }
     for tool in BuiltIn::all() {
@@ -69,6 +71,7 @@ fn list(lookup: &Lookup, json: bool, settings: &Settings, terminal: &Terminal) -
         terminal.line(&line)?;
     }
     plugin::print(&registry, terminal)?;
+    served::print(&registry, terminal)?;
     Ok(Exit::Done)
 }
 

@@ -4,7 +4,7 @@
 use palisade_agent::ModelName;
 use palisade_catalog::{
     Notice, Severity,
-    definition::{MAX_FILE, nearest},
+    definition::{MAX_FILE, check_server_name, nearest},
 };
 use palisade_model::OUTSIDE;
 use toml::{
@@ -92,7 +92,7 @@ impl<'t> Reader<'t> {
         key: &Spanned<impl Sized>,
         value: &Spanned<DeValue<'_>>,
     ) {
-        if let Some((message, fix)) = secret_header(&name) {
+        if let Some((message, fix)) = secret_header(&name).filter(|_| !names_secret(&name, value.get_ref())) {
             return self.report(Severity::Error, key.span().start, Some(&name), message, Some(fix));
         }
         match Value::of_toml(value.get_ref(), setting.kind) {
@@ -125,6 +125,10 @@ impl<'t> Reader<'t> {
             {
                 (format!("`{name}`: no secret can be called so"), "letters, digits, `_`, `-` and `.`".to_owned())
             }
+            ("mcp", 2) if check_server_name(given).is_err() => (
+                format!("`{name}`: no server can be called so"),
+                "up to 48 letters, digits, `-` and single `_`".to_owned(),
+            ),
             ("models", 2) if ModelName::parse(given).is_none_or(|name| name.provider.is_some()) => {
                 (format!("`{name}`: no model can be called so"), "a name of your own, such as [models.fast]".to_owned())
             }
@@ -145,7 +149,7 @@ impl<'t> Reader<'t> {
         let Some((last, before)) = name.0.split_last() else { return };
         let known: Vec<&str> = parts_after(before).into_iter().filter(|part| *part != "*").collect();
         let names_a_key = ["key", "api_key", "apikey", "token", "secret", "api-key", "value"];
-        let fix = if ["providers", "secrets"].contains(&name.part(0))
+        let fix = if ["providers", "secrets", "mcp"].contains(&name.part(0))
             && names_a_key.contains(&last.to_ascii_lowercase().as_str())
         {
             "keys do not stand in files; say where it comes from with `key_env`, `key_command` or `key_keyring`"
@@ -235,6 +239,11 @@ fn secret_header(name: &Name) -> Option<(String, String)> {
             "say where it comes from with `key_env`, `key_command` or `key_keyring`".to_owned(),
         )
     })
+}
+
+/// Whether a header of an MCP server names a secret, and has none in it.
+fn names_secret(name: &Name, value: &DeValue<'_>) -> bool {
+    name.part(0) == "mcp" && value.as_str().is_some_and(|text| text.contains("{{secret:"))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::web::WebSettings;
 
 use super::{
     layers::{Entry, Layer, Layers, Origin},
+    servers::ServerTable,
     setting::Name,
     store_url::StoreUrl,
     value::Value,
@@ -128,6 +129,8 @@ pub(crate) struct Typed {
     /// Whether tools run in a process of their own.
     pub(crate) apart: bool,
     pub(crate) plugins: Plugins,
+    /// What is said about MCP servers, by their names.
+    pub(crate) servers: BTreeMap<String, ServerTable>,
 }
 
 impl Typed {
@@ -152,6 +155,7 @@ impl Typed {
                 ("exec", _) => typed.set_exec(name, &entry.value),
                 ("http" | "secrets", _) => web_notices.extend(typed.set_web(name, entry)),
                 ("sandbox", _) => typed.apart = entry.value == Value::Flag(true),
+                ("mcp", own) => typed.servers.entry(own.to_owned()).or_default().take(name, entry),
                 ("plugins", name) => typed.plugins.take(name, &entry.value),
                 ("store", _) => typed.set_store(&entry.value),
                 ("traces", "endpoint") => endpoint = text(&entry.value),
@@ -278,6 +282,7 @@ impl Typed {
                 notices.push(Notice::warning(place("models", own), message));
             }
         }
+        notices.extend(self.servers.iter().filter_map(|(name, table)| table.wrong(name)));
         for (name, secret) in &self.web.secrets {
             let missing = match (&secret.host, &secret.source) {
                 (None, _) => "add `host`, the one host that it is sent to",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::stage::Client;
-use crate::lines::MESSAGE_LIMIT;
+use crate::line::MESSAGE_LIMIT;
 
 impl Client {
     /// The code of the answer to a line.

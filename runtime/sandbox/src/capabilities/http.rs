@@ -7,7 +7,7 @@
 
 mod body;
 mod exchange;
-mod one_step;
+pub(crate) mod one_step;
 mod patient;
 mod scrub;
 mod secrets;

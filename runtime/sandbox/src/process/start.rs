@@ -87,7 +87,7 @@ fn run_within(programs: &Programs, asked: &Asked<'_>) -> Result<(Ran, Walls), No
     let started = Instant::now();
     let deadline = asked.deadline.min(started + programs.time);
     let allowed = deadline.saturating_duration_since(started);
-    let plan = plan(programs, asked, scratch.0.path(), allowed).encode().map_err(failed)?;
+    let plan = plan(programs, asked, scratch.path(), allowed).encode().map_err(failed)?;
     let mut worker = Worker::start(&programs.worker).map_err(failed)?;
     let (input, unwritten) = pipe().map_err(failed)?;
     let root = asked.workspace.map(|(root, _)| root.as_fd());
@@ -168,16 +168,16 @@ fn said(programs: &Programs, pump: Pump<'_>) -> Result<(Ran, Walls), NotRun> {
 }
 
 /// A worker and the pipes to it.
-struct Worker {
-    child: Child,
-    control: UnixStream,
-    output: OwnedFd,
-    errors: OwnedFd,
+pub(super) struct Worker {
+    pub(super) child: Child,
+    pub(super) control: UnixStream,
+    pub(super) output: OwnedFd,
+    pub(super) errors: OwnedFd,
 }
 
 impl Worker {
     #[expect(clippy::disallowed_methods, reason = "this file owns starting the worker that confines programs")]
-    fn start(worker: &Path) -> io::Result<Self> {
+    pub(super) fn start(worker: &Path) -> io::Result<Self> {
         let (control, theirs) = UnixStream::pair()?;
         let (output, printed) = pipe()?;
         let (errors, complained) = pipe()?;
@@ -193,17 +193,22 @@ impl Worker {
     }
 }
 
-fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?)
 }
 
-fn unblocked(pipe: OwnedFd) -> io::Result<OwnedFd> {
+pub(super) fn unblocked(pipe: OwnedFd) -> io::Result<OwnedFd> {
     rustix::io::ioctl_fionbio(&pipe, true)?;
     Ok(pipe)
 }
 
 /// A length with the descriptors, then the plan.
-fn hand_over(control: &UnixStream, plan: &[u8], input: &OwnedFd, root: Option<BorrowedFd<'_>>) -> io::Result<()> {
+pub(super) fn hand_over(
+    control: &UnixStream,
+    plan: &[u8],
+    input: &OwnedFd,
+    root: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
     let descriptors: Vec<BorrowedFd<'_>> = [input.as_fd()].into_iter().chain(root).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -215,7 +220,7 @@ fn hand_over(control: &UnixStream, plan: &[u8], input: &OwnedFd, root: Option<Bo
 }
 
 /// Waits for the worker, which ends when the program has or when it was told to.
-fn end(worker: &mut Child) -> io::Result<()> {
+pub(super) fn end(worker: &mut Child) -> io::Result<()> {
     let deadline = Instant::now() + GRACE;
     let mut pause = Duration::from_micros(200);
     while worker.try_wait()?.is_none() {
@@ -231,11 +236,11 @@ fn end(worker: &mut Child) -> io::Result<()> {
 }
 
 /// A folder for one run. It is emptied and removed when dropped.
-struct Scratch(TempDir);
+pub(super) struct Scratch(TempDir);
 
 impl Scratch {
     #[expect(clippy::disallowed_methods, reason = "where nobody chose a place for them, the system's is taken")]
-    fn make(programs: &Programs, workspace: Option<&File>) -> io::Result<Self> {
+    pub(super) fn make(programs: &Programs, workspace: Option<&File>) -> io::Result<Self> {
         let system = std::env::temp_dir();
         let parent = programs.scratch_in.as_deref().unwrap_or(&system);
         let opened = rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
@@ -255,6 +260,10 @@ impl Scratch {
             std::fs::create_dir(folder.path().join(inner))?;
         }
         Ok(Self(folder))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 use anyhow::bail;
 use async_trait::async_trait;
 use palisade_agent::{Agent, Cancellation, Event, Runtime, Watcher};
-use palisade_catalog::{SharedRegistry, available, effective};
+use palisade_catalog::{Registry, SharedRegistry, available, effective};
 use palisade_mcp::{AgentOffer, Answer, Hints, Runs};
 use palisade_model::Target;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -25,6 +25,7 @@ use crate::{
     ended::Ended,
     outside::{self, Place},
     render::{Terminal, Timeline},
+    servers,
     sessions::{self, Elsewhere, Flags, Held, Work},
     settings::Settings,
 };
@@ -136,8 +137,9 @@ impl Workplace {
         let Self { settings, terminal, config, workspace, shared, model } = self;
         // If the configuration cannot be read now, everything stays as it was.
         drop(shared.refresh());
-        let registry = shared.now();
+        let registry = Registry::clone(&shared.now());
         let agent = config.budgeted(registry.find(&work.agent)?);
+        let registry = servers::met(registry, &agent, workspace, config, settings, terminal)?;
         let wanted = work.session.as_deref().map(Flags::of).unwrap_or_default().wanted()?;
         let (runtime, database) = (database::runtime()?, Database::of(config, settings));
         let held = runtime.block_on(Held::find(wanted, database, &agent.name, workspace, Elsewhere::Refused))?;

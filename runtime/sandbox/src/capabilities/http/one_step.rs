@@ -34,7 +34,7 @@ impl interface::Host for Host {
 }
 
 /// The request, if it is one.
-fn read(request: interface::Request) -> Result<Request<WasiBody>, String> {
+pub(crate) fn read(request: interface::Request) -> Result<Request<WasiBody>, String> {
     let interface::Request { method, url, headers, body } = request;
     let address: Uri = url.parse().map_err(|error| format!("the URL cannot be sent: {error}"))?;
     if address.scheme().is_none() || address.authority().is_none() {
@@ -80,7 +80,7 @@ async fn receive((answer, behind): Response) -> Result<interface::Response, Erro
 }
 
 /// The same in words for whoever wrote the tool.
-fn explained(error: Error) -> interface::Error {
+pub(crate) fn explained(error: Error) -> interface::Error {
     let text = match error {
         Error::HttpRequestDenied | Error::DestinationIpProhibited => {
             let text = "the request is not granted; what would allow it is told to whoever called the tool";
