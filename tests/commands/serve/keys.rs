@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Server, tenants};
 
 /// Every route, with an id of a session, a run, a tenant and a key where it has one.
-const ROUTES: [(&str, &str); 36] = [
+const ROUTES: [(&str, &str); 38] = [
     ("GET", "/api/agents"),
     ("GET", "/api/agents/explore"),
     ("GET", "/api/agents/explore/explain"),
@@ -37,6 +37,8 @@ const ROUTES: [(&str, &str); 36] = [
     ("POST", "/api/tenants/acme/keys"),
     ("DELETE", "/api/tenants/acme/keys/x"),
     ("GET", "/metrics"),
+    ("POST", "/mcp"),
+    ("POST", "/mcp/explore"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/explore"),
     ("POST", "/v1/chat/completions"),
