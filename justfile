@@ -148,7 +148,7 @@ _javascript: (_from_npm "componentize-qjs 0.4.5" "plugins in JavaScript")
 _c: (_from_pypi "ziglang 0.17.0" "plugins in C")
 
 # Clients of the protocol that nobody here wrote
-_mcp: (_from_pypi "mcp 2.3.0" "sessions of the MCP client in Python") (_from_npm "@modelcontextprotocol/inspector 2.12.0" "sessions of the MCP inspector")
+_mcp: (_from_pypi "mcp 2.3.0" "sessions of the MCP client in Python") (_from_npm "@modelcontextprotocol/inspector 2.12.0" "sessions of the MCP inspector") (_from_npm "@modelcontextprotocol/conformance 0.1.16" "scenarios of the MCP conformance suite") (_from_npm "node 22.23.3" "scenarios of the MCP conformance suite")
 
 # Clients of other people's interfaces that `palisade serve` speaks, and what feeds nonsense to every route of ours
 _clients: (_from_pypi "openai 3.51.0" "conversations of the OpenAI client") (_from_pypi "anthropic 2.9.0" "conversations of the Anthropic client") (_from_pypi "schemathesis 4.32.5" "routes of the server with what their description allows and what it does not")

@@ -4,6 +4,7 @@
 
 mod browser;
 mod clients;
+mod conformance;
 mod crash;
 mod described;
 mod keys;
