@@ -19,8 +19,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       form-action 'none'; frame-ancestors 'none'";
 
 const FILES: [(&str, &str, &str); 2] = [
-    ("docs.css", "text/css; charset=utf-8", include_str!("../web/docs.css")),
-    ("docs.js", "text/javascript; charset=utf-8", include_str!("../web/docs.js")),
+    ("docs.css", "text/css; charset=utf-8", include_str!("../web/docs/docs.css")),
+    ("docs.js", "text/javascript; charset=utf-8", include_str!("../web/docs/docs.js")),
 ];
 
 static DOCUMENT: LazyLock<Result<String, String>> =
@@ -56,7 +56,7 @@ pub(super) async fn document() -> Result<Response, Problem> {
     )
 )]
 pub(super) async fn index() -> Response {
-    answer("text/html; charset=utf-8", include_str!("../web/docs.html"))
+    answer("text/html; charset=utf-8", include_str!("../web/docs/docs.html"))
 }
 
 /// What belongs to that page.
