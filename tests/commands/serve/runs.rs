@@ -77,7 +77,7 @@ fn sessions_are_named_pinned_cleared_and_deleted() {
     assert_eq!(change(json!({ "name": "river", "pinned": true }))["name"], "river");
     assert!(change(json!({ "name": null }))["name"].is_null());
     assert!(change(json!({ "attributes": { "a": 1 } }))["pinnedAt"].is_string());
-    server.ask("PATCH", &path, "", &[], Some(&json!({ "nmae": "x" }))).with(400);
+    server.ask("PATCH", &path, "", &[], Some(&json!({ "title": "x" }))).with(400);
     server.post(&format!("{path}/clear"), "", &json!({})).with(200);
     server.ask("DELETE", &path, "", &[], None).with(204);
     server.get(&path, "").with(404);
