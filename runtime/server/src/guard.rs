@@ -27,12 +27,7 @@ impl Names {
     }
 
     fn has(&self, authority: &str) -> bool {
-        let host = match authority.rsplit_once(':') {
-            // The colons of an address in brackets are not those before a port.
-            Some((host, port)) if !port.ends_with(']') && port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-            _ => authority,
-        };
-        self.0.iter().any(|name| name.eq_ignore_ascii_case(host))
+        self.0.iter().any(|name| name.eq_ignore_ascii_case(host(authority)))
     }
 
     fn check(&self, authority: Option<&str>, headers: &HeaderMap) -> Result<(), Problem> {
@@ -48,18 +43,33 @@ impl Names {
             return Err(Problem::forbidden(detail));
         }
         let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or("?"));
+        // Another server on this machine has another port, and its pages are others' pages. A name of the operator's is
+        // this server's on every port: whoever speaks TLS in front of it may name it otherwise.
         let own = |origin: &str| {
             let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            rest.is_some_and(|rest| self.has(rest))
+            rest.is_some_and(|rest| rest.eq_ignore_ascii_case(named) || (self.has(rest) && !is_local(rest)))
         };
         if origin.is_some_and(|origin| !own(origin)) {
             return Err(Problem::forbidden("pages of other servers may not use this one"));
         }
         match headers.get("sec-fetch-site").map(|site| site.as_bytes()) {
-            None | Some(b"same-origin" | b"same-site" | b"none") => Ok(()),
+            None | Some(b"same-origin" | b"none") => Ok(()),
             Some(_) => Err(Problem::forbidden("pages of other servers may not use this one")),
         }
     }
+}
+
+/// The host of an authority, without a port.
+fn host(authority: &str) -> &str {
+    match authority.rsplit_once(':') {
+        // The colons of an address in brackets are not those before a port.
+        Some((host, port)) if !port.ends_with(']') && port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    }
+}
+
+fn is_local(authority: &str) -> bool {
+    LOCAL.iter().any(|name| name.eq_ignore_ascii_case(host(authority)))
 }
 
 /// Lets a request in that is meant for this server.
@@ -103,11 +113,19 @@ mod tests {
     fn pages_of_others_are_refused() {
         let from = |name: &'static str, value: &str| checked(&[("host", "localhost:8080"), (name, value)]);
         assert!(from("origin", "http://localhost:8080") && from("sec-fetch-site", "same-origin"));
-        for origin in
-            ["https://evil.test", "null", "http://localhost.evil.test", "file://", "http://localhost@evil.test"]
-        {
+        assert!(from("origin", "https://agents.example.com"), "whoever is in front of it");
+        for origin in [
+            "https://evil.test",
+            "http://localhost:3000",
+            "http://localhost",
+            "http://127.0.0.1:8080",
+            "null",
+            "http://localhost.evil.test",
+            "file://",
+            "http://localhost@evil.test",
+        ] {
             assert!(!from("origin", origin), "{origin}");
         }
-        assert!(!from("sec-fetch-site", "cross-site"));
+        assert!(!from("sec-fetch-site", "cross-site") && !from("sec-fetch-site", "same-site"));
     }
 }

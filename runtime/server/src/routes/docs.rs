@@ -3,20 +3,14 @@
 
 use std::sync::LazyLock;
 
-use axum::{
-    http::{HeaderName, HeaderValue, header},
-    response::{IntoResponse, Response},
-};
+use axum::response::Response;
 
+use super::page::answer;
 use crate::{
     body,
     description::failures::{Absent, Open},
     problem::Problem,
 };
-
-/// Nothing but what this server itself has, and nobody else's frame.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
-                      form-action 'none'; frame-ancestors 'none'";
 
 const FILES: [(&str, &str, &str); 2] = [
     ("docs.css", "text/css; charset=utf-8", include_str!("../web/docs/docs.css")),
@@ -79,22 +73,6 @@ pub(super) async fn index() -> Response {
 pub(super) async fn file(body::Path(name): body::Path<String>) -> Result<Response, Problem> {
     let found = FILES.iter().find(|(file, _, _)| *file == name);
     found.map(|(_, kind, text)| answer(kind, text)).ok_or_else(Problem::not_found)
-}
-
-fn answer(kind: &'static str, text: &'static str) -> Response {
-    let mut response = text.into_response();
-    let headers = [
-        (header::CONTENT_TYPE, kind),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::CACHE_CONTROL, "no-cache"),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-    ];
-    for (name, value) in headers {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
 }
 
 #[cfg(test)]

@@ -88,7 +88,8 @@ pub(super) async fn file(body::Path(name): body::Path<String>) -> Result<Respons
     found.map(|(_, kind, text)| answer(kind, text)).ok_or_else(Problem::not_found)
 }
 
-fn answer(kind: &'static str, text: &'static str) -> Response {
+/// A file of this program, for a browser that is to do nothing else with it.
+pub(super) fn answer(kind: &'static str, text: &'static str) -> Response {
     let mut response = text.into_response();
     let headers = [
         (header::CONTENT_TYPE, kind),
