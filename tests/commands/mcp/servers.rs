@@ -171,7 +171,9 @@ fn a_tool_that_is_described_otherwise_is_refused_until_somebody_trusts_it_again(
     let mut pipe = Pipe::begun(&world, &["--agent", "porter"]);
     assert!(!text(&pipe.call("mcp__post__look", json!({ "path": "README.md" }))).1);
     pipe.leave();
-    World::damage(&world.home().join(".local/share/palisade/mcp.lock"));
+    let pins = world.home().join(".local/share/palisade/mcp.lock");
+    let half = std::fs::read(&pins).unwrap().len() as u64 / 2;
+    std::fs::OpenOptions::new().write(true).open(&pins).unwrap().set_len(half).unwrap();
     let explained = world.palisade(&["explain", "porter"]).with_code(0);
     assert!(explained.stderr.contains("no server is used, because"), "{}", explained.stderr);
 }
