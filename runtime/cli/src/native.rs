@@ -45,7 +45,8 @@ pub(crate) fn programs(exec: &Exec, settings: &Settings) -> Programs {
     }
 }
 
-fn below_home(folder: &str, settings: &Settings) -> PathBuf {
+/// A folder as it is written, with the home for `~`.
+pub(crate) fn below_home(folder: &str, settings: &Settings) -> PathBuf {
     match (folder.strip_prefix("~/"), &settings.home) {
         (Some(below), Some(home)) => home.join(below),
         _ => Path::new(folder).to_owned(),

@@ -20,13 +20,13 @@ use crate::{
 /// are started once they are trusted.
 pub(crate) fn allow(typed: &Typed, settings: &Settings, registry: &mut Registry) {
     registry.allow_servers(ServerSettings {
-        configured: typed.servers.iter().map(|(name, table)| configured(name, table)).collect(),
+        configured: typed.servers.iter().map(|(name, table)| configured(name, table, settings)).collect(),
         programs: Some(native::programs(&typed.exec, settings)),
         variables: Some(Arc::new(variable)),
     });
 }
 
-fn configured(name: &str, table: &ServerTable) -> ConfiguredServer {
+fn configured(name: &str, table: &ServerTable, settings: &Settings) -> ConfiguredServer {
     let connection = match (table.command.split_first(), &table.url) {
         (Some((program, arguments)), _) => {
             let given = |given: &String| match given.split_once('=') {
@@ -42,6 +42,7 @@ fn configured(name: &str, table: &ServerTable) -> ConfiguredServer {
     ConfiguredServer {
         name: name.to_owned(),
         connection,
+        read: table.read.iter().map(|folder| native::below_home(folder, settings)).collect(),
         network: table.network,
         // What is no pattern was refused when the configuration was read.
         read_only: table.read_only.iter().filter_map(|tool| Pattern::parse(tool).ok()).collect(),

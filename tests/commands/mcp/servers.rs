@@ -145,6 +145,22 @@ fn an_agent_that_only_reads_has_what_the_operator_says_only_reads() {
     assert_eq!(pipe.leave(), 0);
 }
 
+/// A server mostly lies in some folder of its own, which programs do not see by themselves.
+#[test]
+fn a_server_is_read_where_it_is_installed_if_the_user_says_so() {
+    let world = World::new();
+    let folder = world.home().join("installed");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("server.sh"), SCRIPT).unwrap();
+    let command = format!("[mcp.post]\ncommand = {}\n", json!(["sh", folder.join("server.sh"), "marker-installed"]));
+    world.configure(&command);
+    let refused = world.palisade(&["mcp", "trust", "post"]).with_code(1);
+    assert!(refused.stderr.contains("`[mcp.post] read = [\"/folder\"]`"), "{}", refused.stderr);
+    world.configure(&format!("{command}read = [\"~/installed\"]\n"));
+    let trusted = world.palisade(&["mcp", "trust", "post", "--json"]).with_code(0).json();
+    assert_eq!(trusted["tools"].as_array().map(Vec::len), Some(7), "{trusted}");
+}
+
 /// INJ-04. A description is an instruction: another one is another tool.
 #[test]
 fn a_tool_that_is_described_otherwise_is_refused_until_somebody_trusts_it_again() {

@@ -41,6 +41,8 @@ pub struct ConfiguredServer {
     pub name: String,
     /// How it is spoken to; nothing if it is the project's.
     pub connection: Option<Connection>,
+    /// Further folders that its program may read.
+    pub read: Vec<PathBuf>,
     /// Whether its program may use the network, all of it; if nobody says, as all native programs.
     pub network: Option<bool>,
     /// Tools that only read. The server is not asked about that.
@@ -151,7 +153,7 @@ impl Servers {
             place: own.place.clone(),
             is_of_project: false,
             refused: None,
-            programs: found(settings, own.network),
+            programs: found(settings, own),
             time: own.time,
             read_only: own.read_only.clone(),
         }))
@@ -174,7 +176,7 @@ impl Servers {
             place: PROJECT_SERVERS.to_owned(),
             is_of_project: true,
             refused: untrusted.or(wrong),
-            programs: found(settings, own.network),
+            programs: found(settings, &own),
             time: own.time,
             read_only: own.read_only,
         })
@@ -194,10 +196,11 @@ impl Servers {
 }
 
 /// What a program that is a server finds.
-fn found(settings: &ServerSettings, network: Option<bool>) -> Option<Arc<Programs>> {
-    let programs = settings.programs.clone()?;
-    let network = network.unwrap_or(programs.network);
-    Some(Arc::new(Programs { network, ..programs }))
+fn found(settings: &ServerSettings, own: &ConfiguredServer) -> Option<Arc<Programs>> {
+    let mut programs = settings.programs.clone()?;
+    programs.network = own.network.unwrap_or(programs.network);
+    programs.read.extend(own.read.iter().cloned());
+    Some(Arc::new(programs))
 }
 
 fn project_file(places: &Places, problems: &mut Vec<Notice>) -> Option<ServersFile> {

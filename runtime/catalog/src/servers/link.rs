@@ -151,7 +151,7 @@ pub(super) async fn connect(
                 Ok(client) => Ok(Live { client, program: Some(Arc::new(program)), refused }),
                 Err(error) => {
                     let words = tokio::task::spawn_blocking(move || program.last_words()).await;
-                    Err(Unserved::Server(error, words.unwrap_or_default()))
+                    Err(Unserved::Server(error, with_advice(words.unwrap_or_default(), &server.name)))
                 }
             }
         }
@@ -163,6 +163,18 @@ pub(super) async fn connect(
             Ok(Live { client, program: None, refused })
         }
         None => Err(Unserved::Denied(Failure::Refused("nobody says how it is spoken to".to_owned()))),
+    }
+}
+
+/// What a program said last; for one that was installed where it cannot be read, with what would help.
+fn with_advice(words: String, server: &str) -> String {
+    let lower = words.to_lowercase();
+    match ["permission denied", "eacces", "no such file", "not found"].iter().any(|sign| lower.contains(sign)) {
+        true => format!(
+            "{words}; it sees the workspace and the folders of the system: `[mcp.{server}] read = [\"/folder\"]` in your \
+             configuration lets it read more, such as where it is installed"
+        ),
+        false => words,
     }
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct ServerTable {
     pub(crate) command: Vec<String>,
     /// Names of variables, or names with values.
     pub(crate) env: Vec<String>,
+    /// Folders that the program may read.
+    pub(crate) read: Vec<String>,
     pub(crate) network: Option<bool>,
     pub(crate) url: Option<String>,
     pub(crate) headers: BTreeMap<String, String>,
@@ -30,6 +32,7 @@ impl ServerTable {
         match (name.part(2), name.part(3), &entry.value) {
             ("command", _, Value::Texts(words)) => self.command.clone_from(words),
             ("env", _, Value::Texts(names)) => self.env.clone_from(names),
+            ("read", _, Value::Texts(folders)) => self.read.clone_from(folders),
             ("network", _, Value::Flag(network)) => self.network = Some(*network),
             ("url", _, Value::Text(url)) => self.url = Some(url.clone()),
             ("headers", header, Value::Hidden(text)) => {
@@ -47,8 +50,8 @@ impl ServerTable {
         let message = match (is_program, &self.url) {
             (true, Some(_)) => "has both `command` and `url`; keep one of the two".to_owned(),
             (true, None) if !self.headers.is_empty() => "has `headers`, which a program does not get".to_owned(),
-            (false, Some(_)) if !self.env.is_empty() || self.network.is_some() => {
-                "has `env` or `network`, which only a program gets".to_owned()
+            (false, Some(_)) if !self.env.is_empty() || !self.read.is_empty() || self.network.is_some() => {
+                "has `env`, `read` or `network`, which only a program gets".to_owned()
             }
             (false, None) if !self.env.is_empty() || !self.headers.is_empty() => "needs `command` or `url`".to_owned(),
             _ => {

@@ -150,6 +150,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     of_owner("plugins.keys", Kind::Texts, "whose signatures count: minisign's keys as they are, or files with keys"),
     of_owner("mcp.*.command", Kind::Command, "an MCP server that is a program, which runs as native programs do"),
     of_owner("mcp.*.env", Kind::Variables, "variables of its program, by name or with a value"),
+    of_owner("mcp.*.read", Kind::Folders, "further folders that its program may read: where it is installed, mostly"),
     of_owner("mcp.*.network", Kind::Flag, "whether its program may use the network, all of it"),
     of_owner("mcp.*.url", Kind::Address, "an MCP server that is spoken to over HTTP"),
     of_owner("mcp.*.headers.*", Kind::Header, "a further header; `{{secret:NAME}}` in it is one of `[secrets]`"),
