@@ -10,6 +10,7 @@ mod described;
 mod keys;
 mod mcp;
 mod model;
+mod panels;
 mod quotas;
 mod runs;
 mod secrets;

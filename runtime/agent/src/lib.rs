@@ -23,6 +23,7 @@ mod journal;
 mod key;
 mod model_name;
 mod origin;
+mod panels;
 mod prompt;
 mod provider;
 mod purse;
@@ -55,7 +56,8 @@ pub use instant::{at_instants, passing};
 pub use journal::{Journal, Leased, Unwritten};
 pub use model_name::{ModelName, PROVIDERS};
 pub use origin::{Layer, Origin};
-pub use prompt::{Item, Panel, Skill, Surroundings, instructions};
+pub use panels::{PANEL_TOOLS, Panel, Panels, PanelsError, panel_tools};
+pub use prompt::{Item, Skill, Surroundings, instructions};
 pub use provider::{
     Kept, Listener, Part, Prompt, Provider, ProviderError, ProviderFailure, Reply, ReplyEnd, ReplySettings, Usage,
 };

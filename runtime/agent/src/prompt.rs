@@ -5,7 +5,7 @@
 mod fill;
 mod sections;
 
-use crate::{Agent, ToolSpec};
+use crate::{Agent, Panels, ToolSpec};
 pub(crate) use fill::fill;
 
 const BASE: &str = include_str!("prompt/base.md");
@@ -26,7 +26,7 @@ pub struct Surroundings {
     /// Whether the client puts a line of context before what its user says.
     pub context_lines: bool,
     /// What the user has open.
-    pub panels: Vec<Panel>,
+    pub panels: Panels,
     /// The agents that can be asked, one line for each, and how.
     pub peers: Option<String>,
     /// What the workspace says about working in it: the text of its `AGENTS.md`.
@@ -57,17 +57,6 @@ pub struct Item {
     pub id: String,
     /// What the user calls it.
     pub name: String,
-}
-
-/// Something the user has open.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Panel {
-    /// Which panel.
-    pub id: String,
-    /// What it shows.
-    pub kind: String,
-    /// The item that is chosen in it, as words.
-    pub active: Option<String>,
 }
 
 /// Builds the instructions for one run. `task` is what the conversation began with: it takes the place

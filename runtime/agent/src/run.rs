@@ -145,6 +145,7 @@ impl<'a> Run<'a> {
             return Stop::CostUnknown { provider: self.provider.name().to_owned() };
         }
         let task = self.task.clone().unwrap_or_else(|| self.transcript.first_task().to_owned());
+        self.surroundings.context_lines |= self.transcript.has_context_line();
         let instructions = instructions(self.agent, self.toolbox.specs(), &self.surroundings, &task);
         if let Err(stop) = self.recover().await {
             return stop;

@@ -104,6 +104,12 @@ impl Transcript {
         first.unwrap_or_default()
     }
 
+    /// Whether a message begins with a line of context, which a client wrote before it.
+    pub fn has_context_line(&self) -> bool {
+        let begins = |entry: &Entry| matches!(entry, Entry::User { text } if text.starts_with("<context "));
+        self.entries.iter().any(begins)
+    }
+
     /// Records what the host tells the model.
     pub fn record_notice(&mut self, text: &str) {
         self.entries.push(Entry::Notice { text: clip(text, ENTRY_LIMIT) });
@@ -278,6 +284,18 @@ mod tests {
         let mut transcript = Transcript::new();
         transcript.record_user(message);
         assert_eq!(transcript.visible(), [&Entry::User { text: message.into() }]);
+    }
+
+    /// M8
+    #[test]
+    fn a_line_of_context_is_one_that_a_message_begins_with() {
+        let has = |message: &str| {
+            let mut transcript = Transcript::new();
+            transcript.record_user(message);
+            transcript.has_context_line()
+        };
+        assert!(has("<context type=\"list\" id=\"l1\" />\nadd milk"));
+        assert!(!has("add milk") && !has("what is <context id=\"l1\" />?") && !has("<contextual />"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use palisade_agent::{Agent, Budget, CallLimits, Ceiling, Exposure, Layer, PermissionMode};
+use palisade_agent::{Agent, Budget, CallLimits, Ceiling, Exposure, Layer, PANEL_TOOLS, PermissionMode};
 use palisade_grants::{
     Access, Candidate, Capability, DELEGATION, Excluded, Grants, NamesGrant, Reach, Resolution, StorageGrant,
     Surroundings, ToolSource,
@@ -102,8 +102,8 @@ impl Available {
     }
 }
 
-/// The tools there are: those of this program, the ones with which agents are asked, the one with which skills are
-/// read, then those of the plugins, then those of the MCP servers that were met.
+/// The tools there are: those of this program, the ones with which agents are asked, skills are read and what is open
+/// is looked at, then those of the plugins, then those of the MCP servers that were met.
 pub fn available(registry: &Registry) -> Vec<Available> {
     let core = BuiltIn::all().map(|tool| {
         let capabilities = tool.description().capabilities;
@@ -114,9 +114,10 @@ pub fn available(registry: &Registry) -> Vec<Available> {
         let capabilities = [Capability::Agents.name().to_owned()];
         Available::new(Candidate::new(name, capabilities, ToolSource::Core))
     });
-    let skill = Available::new(Candidate::new(TOOL, [], ToolSource::Core));
+    let looking = [TOOL].into_iter().chain(PANEL_TOOLS);
+    let looking = looking.map(|name| Available::new(Candidate::new(name, [], ToolSource::Core)));
     core.chain(asking)
-        .chain([skill])
+        .chain(looking)
         .chain(registry.plugins().iter().flat_map(crate::plugin_tools::available))
         .chain(servers::available(registry))
         .collect()

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc, thread};
 
-use palisade_agent::{DuplicateTool, Tool, Toolbox};
+use palisade_agent::{DuplicateTool, PANEL_TOOLS, Tool, Toolbox};
 use palisade_grants::{Call, Capability, DELEGATION, Decision, Denial, ToolSource};
 use palisade_sandbox::{
     Bounds, Compiled, Compiler, Engine, Failure, Gate, LinkRefusal, Report, Scope, Workspace, WorkspaceError,
@@ -158,7 +158,7 @@ pub fn equip(
             (None, Some(component), _) => built_in.push((tool, component)),
             (None, None, Some(hosted)) => own.push(Arc::clone(hosted)),
             // There is nothing to read with it: nothing is missing.
-            (None, None, None) if tool.candidate.canonical() == TOOL => {}
+            (None, None, None) if reads_what_is_not_there(tool) => {}
             (reason, ..) => {
                 let reason = reason.clone().unwrap_or_else(|| nothing_there(tool).to_owned());
                 left_out.push(LeftOut { tool: tool.candidate.name().to_owned(), reason: Missing::Unavailable(reason) });
@@ -221,6 +221,12 @@ fn with_packages(workspace: &Workspace, effective: &Effective) -> Workspace {
 /// Whether a tool in scope is this one of the host; a plugin's tool of the same name is not.
 fn is_hosted(tool: &EffectiveTool, hosted: &dyn Tool) -> bool {
     tool.candidate.source == ToolSource::Core && tool.candidate.name() == hosted.spec().name
+}
+
+/// Whether a tool that the host has not brought is one for skills or panels, which it brings if there are any.
+fn reads_what_is_not_there(tool: &EffectiveTool) -> bool {
+    let name = tool.candidate.canonical();
+    tool.candidate.source == ToolSource::Core && (name == TOOL || PANEL_TOOLS.contains(&name))
 }
 
 fn nothing_there(tool: &EffectiveTool) -> &'static str {

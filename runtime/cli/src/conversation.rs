@@ -10,8 +10,8 @@ use std::{
 };
 
 use palisade_agent::{
-    Account, Asker, Cancellation, Event, Leased, Outcome, PermissionMode, Provider, Run, RunError, Session, SessionKey,
-    Tool, Toolbox, Transcript, Usage, Warrant, Watcher,
+    Account, Asker, Cancellation, Event, Leased, Outcome, PANEL_TOOLS, Panels, PermissionMode, Provider, Run, RunError,
+    Session, SessionKey, Surroundings, Tool, Toolbox, Transcript, Usage, Warrant, Watcher, panel_tools,
 };
 use palisade_catalog::{Effective, Registry, SharedRegistry, Standing, skill_tool, surroundings};
 use serde_json::Value;
@@ -166,8 +166,17 @@ impl<'a> Conversation<'a> {
         self.toolbox.hold(standing);
     }
 
-    fn reads_skills(&self) -> bool {
-        self.toolbox.specs().iter().any(|spec| spec.name == "skill")
+    fn has_tool(&self, name: &str) -> bool {
+        self.toolbox.specs().iter().any(|spec| spec.name == name)
+    }
+
+    /// What a client of the session has told of what its user has open, and the tools to look at it.
+    fn panels(&self, journal: Option<&Leased>) -> anyhow::Result<(Panels, Vec<Arc<dyn Tool>>)> {
+        let (Some(journal), Some(store)) = (journal, self.held.store()) else { return Ok(Default::default()) };
+        let session = &journal.lease().session;
+        let panels = self.runtime.block_on(Panels::now(store.as_ref(), session))?;
+        let tools = if panels.is_empty() { Vec::new() } else { panel_tools(&store, session) };
+        Ok((panels, tools))
     }
 
     /// What was said before this program was started.
@@ -247,6 +256,7 @@ impl<'a> Conversation<'a> {
     ) -> anyhow::Result<Asked> {
         let Begun { transcript, journal, calls, spent, ids, .. } = begun;
         let standing = self.standing();
+        let (panels, looking) = self.panels(journal.as_ref())?;
         let mut host = company::described();
         if let (Some(company), Some(journal), Some(store)) = (&mut self.company, &journal, self.held.store()) {
             let post = Post {
@@ -260,16 +270,22 @@ impl<'a> Conversation<'a> {
                 warrant: Arc::clone(&standing) as Arc<dyn Warrant>,
             };
             host = company.tools(&self.effective, &store, post);
+            host.extend(looking);
             self.toolbox = self.equip(&host)?;
-        } else if self.reads_skills() != skill_tool(&self.effective, self.registry).is_some() {
-            // Since the last run the first skill has come, or the last one is gone.
+        } else if !looking.is_empty()
+            || self.has_tool(PANEL_TOOLS[0])
+            || self.has_tool("skill") != skill_tool(&self.effective, self.registry).is_some()
+        {
+            // Since the last run the first skill or panel has come, or the last one is gone.
+            host.extend(looking);
             self.toolbox = self.equip(&host)?;
         }
         self.hold(standing, &host);
         let agent = &self.effective.agent;
+        let around = Surroundings { panels, ..surroundings(&self.effective, self.registry, &self.workspace) };
         let mut run =
             Run::new(agent, self.provider.as_ref(), &self.toolbox, watcher.as_ref(), cancellation, transcript)
-                .among(surroundings(&self.effective, self.registry, &self.workspace))
+                .among(around)
                 .after(calls, spent)
                 .drawing_from(account.clone());
         if let Some(schema) = &self.expected {

@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use palisade_agent::{FailureKind, Refusal, StoreError};
+use palisade_agent::{FailureKind, PanelsError, Refusal, StoreError};
 use serde::Serialize;
 
 use crate::house::Refused;
@@ -138,6 +138,12 @@ impl IntoResponse for Problem {
         // Whoever has other words for it finds it there.
         response.extensions_mut().insert(self);
         response
+    }
+}
+
+impl From<PanelsError> for Problem {
+    fn from(error: PanelsError) -> Self {
+        Self::unprocessable(error.to_string())
     }
 }
 

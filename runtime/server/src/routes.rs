@@ -38,6 +38,7 @@ fn known() -> OpenApiRouter<App> {
         .routes(routes!(sessions::list, sessions::create))
         .routes(routes!(sessions::one, sessions::change, sessions::delete))
         .routes(routes!(sessions::clear))
+        .routes(routes!(sessions::set_panels))
         .routes(routes!(sessions::entries))
         .routes(routes!(runs::last))
         .routes(routes!(runs::list, runs::begin))

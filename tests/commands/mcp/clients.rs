@@ -3,29 +3,13 @@
 
 use std::{
     env,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
 
 use serde_json::{Value, json};
 
-use crate::world::World;
-
-/// Where `just` has put a client; none where it is not installed, which is said, and is an error where everything has
-/// to be.
-fn installed(client: &str) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/toolchains").join(client);
-    if folder.join("installed").is_file() {
-        return Some(folder);
-    }
-    let why = format!("SKIPPED: {client} is not here; `just _mcp` installs it");
-    assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{why}");
-    #[expect(clippy::print_stderr, reason = "what is not tested must not go unseen")]
-    {
-        eprintln!("{why}");
-    }
-    None
-}
+use crate::{peers::installed, world::World};
 
 impl World {
     /// Starts a client in the workspace, which starts the program; gives what it printed, and its exit code.
@@ -51,7 +35,7 @@ const PALISADE: &str = env!("CARGO_BIN_EXE_palisade");
 /// offline model, heard while it works; and one that is given up.
 #[test]
 fn the_client_in_python_lists_calls_hears_and_cancels() {
-    let Some(client) = installed("mcp-2.3.0") else { return };
+    let Some(client) = installed("mcp-2.3.0", "_mcp") else { return };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/commands/mcp/client.py");
     for (mode, version) in [("legacy", "2025-11-25"), ("2026-07-28", "2026-07-28")] {
         let world = World::new();
@@ -78,7 +62,7 @@ fn the_client_in_python_lists_calls_hears_and_cancels() {
 
 #[test]
 fn the_inspector_lists_calls_and_finds_nothing_wrong_with_the_schemas() {
-    let Some(folder) = installed("@modelcontextprotocol/inspector-2.12.0") else { return };
+    let Some(folder) = installed("@modelcontextprotocol/inspector-2.12.0", "_mcp") else { return };
     let world = World::new();
     world.add_outside("secret.txt", b"canary");
     let inspector = folder.join("node_modules/.bin/mcp-inspector").display().to_string();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Server, tenants};
 
 /// Every route, with an id of a session, a run, a tenant and a key where it has one.
-const ROUTES: [(&str, &str); 38] = [
+const ROUTES: [(&str, &str); 39] = [
     ("GET", "/api/agents"),
     ("GET", "/api/agents/explore"),
     ("GET", "/api/agents/explore/explain"),
@@ -17,6 +17,7 @@ const ROUTES: [(&str, &str); 38] = [
     ("PATCH", "/api/sessions/SESSION"),
     ("DELETE", "/api/sessions/SESSION"),
     ("POST", "/api/sessions/SESSION/clear"),
+    ("PUT", "/api/sessions/SESSION/panels"),
     ("GET", "/api/sessions/SESSION/entries"),
     ("GET", "/api/sessions/SESSION/run"),
     ("GET", "/api/me"),
@@ -51,6 +52,7 @@ fn body(method: &str, path: &str) -> Option<Value> {
         ("POST", "/api/sessions") => Some(json!({ "agent": "explore" })),
         ("POST", "/api/runs") => Some(json!({ "agent": "explore", "input": "x" })),
         ("POST", path) if path.contains("/approvals/") => Some(json!({ "decision": "allow" })),
+        ("PUT", _) => Some(json!({ "panels": [{ "id": "p1", "kind": "lists" }] })),
         ("PATCH", _) => Some(json!({ "name": "mine" })),
         ("POST", "/v1/responses") => Some(json!({ "model": "explore", "input": "x" })),
         ("POST", path) if path.starts_with("/v1") => {

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use palisade_grants::Grants;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Delegation,
@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{
     Account, Agent, Asker, Budget, Cancellation, Canceller, Ceiling, Ending, Event, FailureKind, Lease, Listing,
-    NewSession, Provider, Purse, RunRecord, Seat, Session, SessionKey, SessionOrigin, Usage, Watcher, cancellation,
+    NewSession, Panels, Provider, Purse, RunRecord, Seat, Session, SessionKey, SessionOrigin, Usage, Watcher,
+    cancellation,
 };
 
 /// Who asks.
@@ -49,6 +50,8 @@ pub struct Inquiry {
     pub session: Which,
     /// The words.
     pub text: String,
+    /// What its user has open; absent: what was said of that before still holds.
+    pub panels: Option<Panels>,
 }
 
 /// Which session is meant.
@@ -163,9 +166,18 @@ impl Delegation {
             Some(session) => {
                 let stored = session.origin.ceiling.clone();
                 let (asker, recruit) = self.engage(&place, &inquiry.agent, stored.as_ref(), Way::Ruled)?;
+                let session = match &inquiry.panels {
+                    Some(panels) => {
+                        self.store.change(&SessionKey::new(&client.tenant, &session.id), panels.change()).await?
+                    }
+                    None => session,
+                };
                 (session, asker, recruit)
             }
-            None => (self.open_session(&client, &recruit, inquiry.session).await?, asker, recruit),
+            None => {
+                let Inquiry { session, panels, .. } = &inquiry;
+                (self.open_session(&client, &recruit, session.clone(), panels.as_ref()).await?, asker, recruit)
+            }
         };
         let (account, allowance) = self.account(&asker, &recruit, Lower::default())?;
         let engaged = Engaged { asker, recruit, account, allowance };
@@ -237,11 +249,20 @@ impl Delegation {
         }
     }
 
-    async fn open_session(&self, client: &Client, recruit: &crate::Recruit, which: Which) -> Result<Session, Refusal> {
+    async fn open_session(
+        &self,
+        client: &Client,
+        recruit: &crate::Recruit,
+        which: Which,
+        panels: Option<&Panels>,
+    ) -> Result<Session, Refusal> {
         let (id, name, mut attributes) = match which {
             Which::New { id, name, attributes } => (id, name, attributes),
             Which::LatestOrNew | Which::Known(_) => (None, None, BTreeMap::new()),
         };
+        if let Some(panels) = panels.filter(|panels| !panels.is_empty()) {
+            attributes.insert(Panels::ATTRIBUTE.to_owned(), json!(panels));
+        }
         attributes.insert(super::engage::IDENTITY.to_owned(), recruit.agent.base_key().into());
         let origin = SessionOrigin {
             workspace: client.workspace.clone(),

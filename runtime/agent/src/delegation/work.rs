@@ -24,7 +24,8 @@ use super::{
 use crate::run::BLANK;
 use crate::{
     CallRecord, Cancellation, Canceller, Ending, Entry, Equipment, FailureKind, Journal as _, Lease, Leased, NewRun,
-    Outcome, Run, RunEnd, RunError, Seat, Spending, StoreError, Transcript, Usage, Watcher, passing,
+    Outcome, Panels, Run, RunEnd, RunError, Seat, Spending, StoreError, Transcript, Usage, Watcher, panel_tools,
+    passing,
 };
 
 /// Work that was asked for. Dropped before its end, it is cancelled, unless it was left alone.
@@ -104,13 +105,18 @@ impl Delegation {
             messages: order.messages,
         };
         let place = Arc::new(Place::below(order.recruit.agent.clone(), above));
-        let tools = self.tools_at(&place, order.account.depth(), order.messages);
-        let equipment = tokio::select! {
+        let mut tools = self.tools_at(&place, order.account.depth(), order.messages);
+        let panels = Panels::now(self.store.as_ref(), &order.key()).await?;
+        if !panels.is_empty() {
+            tools.extend(panel_tools(&self.store, &order.key()));
+        }
+        let mut equipment = tokio::select! {
             biased;
             () = cancellation.cancelled() => return Err(Refusal::over()),
             () = tokio::time::sleep_until(order.account.deadline()) => return Err(Refusal::over()),
             equipment = self.crew.equip(&order.recruit, &order.asker, tools) => equipment?,
         };
+        equipment.surroundings.panels = panels;
         let opened = self.open(order, &equipment, stage, cancellation).await?;
         put(&stage.lease, Arc::clone(&opened.leased));
         let watcher: Arc<dyn Watcher> = Arc::new(Relay::of(order));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Surroundings, fill::fill};
-use crate::{Agent, Exposure, ToolSpec, clip};
+use crate::{Agent, Exposure, Panel, ToolSpec, clip};
 
 /// The longest description of a tool, an agent or a skill in a list, in bytes.
 const SHORT: usize = 200;
@@ -95,9 +95,10 @@ fn items(tools: &[ToolSpec], around: &Surroundings) -> Option<String> {
 }
 
 fn panels(around: &Surroundings) -> Option<String> {
-    let line = |panel: &super::Panel| {
+    let line = |panel: &Panel| {
         let active = panel.active.as_ref().map(|active| format!(", showing {active}")).unwrap_or_default();
-        format!("- {} (`{}`){active}", panel.kind, panel.id)
+        let selected = if panel.selected { "; the user is in it" } else { "" };
+        format!("- {} (`{}`){active}{selected}", panel.kind, panel.id)
     };
     list(include_str!("panels.md"), around.panels.iter().map(line))
 }

@@ -102,7 +102,11 @@ fn surroundings() -> Surroundings {
             Item { kind: "lists".into(), id: "l2".into(), name: "Reading".into() },
         ],
         context_lines: true,
-        panels: vec![Panel { id: "p1".into(), kind: "lists".into(), active: Some("Shopping (l1)".into()) }],
+        panels: Panels::read(&json!([
+            { "id": "p1", "kind": "lists", "active": "Shopping (l1)", "selected": true },
+            { "id": "p2", "kind": "notes" },
+        ]))
+        .unwrap(),
         peers: Some("- todo: Todo - Keeps lists.".into()),
         guidance: Some("Run `make test`.".into()),
     }
@@ -124,7 +128,7 @@ fn sections_follow_the_base_in_their_order() {
         "## What the user keeps",
         "### lists\n\n- Shopping (`l1`)\n- Reading (`l2`)",
         "## Message context",
-        "## What the user has open\n\n- lists (`p1`), showing Shopping (l1)",
+        "## What the user has open\n\n- lists (`p1`), showing Shopping (l1); the user is in it\n- notes (`p2`)\n",
         "## Agents you can ask\n\n- todo: Todo - Keeps lists.",
         "Run `make test`.",
         "## The task\n\ndo it",

@@ -5,7 +5,9 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use palisade_agent::{Budget, Ceiling, Client, Ending, Event, Inquiry, Listing, RunState, Store as _, Which};
+use palisade_agent::{
+    Budget, Ceiling, Client, Ending, Event, Inquiry, Listing, PANEL_TOOLS, Panels, RunState, Store as _, Which,
+};
 use palisade_grants::{Access, Grants};
 use serde_json::json;
 
@@ -26,7 +28,7 @@ fn client(stage: &Stage, events: &Arc<Mutex<Vec<Event>>>) -> Client {
 }
 
 fn inquiry(session: Which) -> Inquiry {
-    Inquiry { agent: "clerk".to_owned(), session, text: "What is there?".to_owned() }
+    Inquiry { agent: "clerk".to_owned(), session, text: "What is there?".to_owned(), panels: None }
 }
 
 #[tokio::test]
@@ -94,6 +96,48 @@ async fn whoever_asks_gets_no_more_done_than_its_ceiling() {
         stage.hub.receive(client(&stage, &events), inquiry(Which::Known(visit.session.id.clone()))).await.unwrap();
     next.ended().await.unwrap();
     assert_eq!(stage.crew.last_recruit("clerk").ceiling, ceiling);
+}
+
+/// M11, M12, L11
+#[tokio::test]
+async fn what_a_client_has_open_is_told_and_can_be_looked_at_until_it_says_otherwise() {
+    let stage = Stage::usual().await;
+    // Tells what it was told and what it can call; called again, what it saw.
+    stage.with("clerk", |heard| match heard.result() {
+        None if heard.tools.iter().any(|tool| tool == "panels_selected") => {
+            assert!(
+                heard.instructions.contains("## What the user has open\n\n- lists (`p1`)"),
+                "{}",
+                heard.instructions
+            );
+            Act::Call("panels_selected", json!({ "includeContext": true }))
+        }
+        None => {
+            assert!(!heard.instructions.contains("What the user has open"), "{}", heard.instructions);
+            assert!(!heard.tools.iter().any(|tool| PANEL_TOOLS.contains(&tool.as_str())), "{:?}", heard.tools);
+            say("nothing is open")
+        }
+        Some(result) => say(result.text()),
+    });
+    let events = Arc::default();
+    let ask = async |which: Which, panels: Option<serde_json::Value>| {
+        let panels = panels.map(|panels| Panels::read(&panels).unwrap());
+        let inquiry = Inquiry { panels, ..inquiry(which) };
+        let mut visit = stage.hub.receive(client(&stage, &events), inquiry).await.unwrap();
+        (visit.ended().await.unwrap().answer, visit.session.id)
+    };
+    let open = json!([
+        { "id": "p1", "kind": "lists", "active": "Shopping", "selected": true, "context": "<context id=\"l1\" />" },
+        { "id": "p2", "kind": "notes" },
+    ]);
+    let seen = json!([open[0]]).to_string();
+    let (answer, id) = ask(Which::new(), Some(open.clone())).await;
+    assert_eq!(answer, seen);
+    // It lasts, also for whoever says nothing of it; other sessions have none.
+    assert_eq!(ask(Which::Known(id.clone()), None).await.0, seen);
+    assert_eq!(ask(Which::new(), None).await.0, "nothing is open");
+    assert_eq!(ask(Which::Known(id.clone()), Some(json!([]))).await.0, "nothing is open");
+    assert_eq!(ask(Which::Known(id), Some(open)).await.0, seen);
 }
 
 /// HTTP-15

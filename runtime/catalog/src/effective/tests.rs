@@ -42,7 +42,23 @@ fn explore_searches_reads_and_looks_at_files_with_a_few_commands() {
 #[test]
 fn general_reads_and_writes() {
     let general = built_in("general");
-    assert_eq!(tools(&general), ["bash", "edit", "glob", "grep", "ls", "read", "think", "tree", "write", "skill"]);
+    assert_eq!(
+        tools(&general),
+        [
+            "bash",
+            "edit",
+            "glob",
+            "grep",
+            "ls",
+            "read",
+            "think",
+            "tree",
+            "write",
+            "skill",
+            "panels_list",
+            "panels_selected"
+        ]
+    );
     assert_eq!((general.budget.steps, &general.agent.prompt), (50, &None));
     assert_eq!(general.grants.files, FilesGrant::workspace(Access::ReadWrite));
     assert_eq!(decide(&general, "bash", json!({ "command": "cargo test" })), Decision::Allow);
@@ -194,8 +210,8 @@ fn the_example_agents_of_a_configuration_load() {
         assert_eq!(agent.origin.layer.name(), "configured");
         assert_eq!(
             effective(agent, &available(&registry), &registry).tools.len(),
-            // All but `exec` and `web_fetch`, which nobody allowed, and the tool with which skills are read.
-            BuiltIn::all().count() - 2 + DELEGATION.len() + 1
+            // All but `exec` and `web_fetch`, which nobody allowed, and those with which skills and panels are read.
+            BuiltIn::all().count() - 2 + DELEGATION.len() + 1 + PANEL_TOOLS.len()
         );
     }
 }

@@ -73,7 +73,8 @@ impl Asked {
                 Which::Known(id)
             }
         };
-        let begun = routes::admitted(app, caller, Inquiry { agent: self.agent, session, text: last }).await;
+        let begun =
+            routes::admitted(app, caller, Inquiry { agent: self.agent, session, text: last, panels: None }).await;
         if let (Err(_), Some(id)) = (&begun, made) {
             drop(app.store().delete(&SessionKey::new(caller.tenant.to_string(), id)).await);
         }

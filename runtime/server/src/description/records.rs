@@ -44,6 +44,29 @@ pub(crate) struct Session {
     ceiling: Option<Value>,
 }
 
+/// Something the user has open.
+#[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Panel {
+    /// Which panel; no two alike.
+    #[schema(min_length = 1, max_length = 128, example = "p1")]
+    id: String,
+    /// What it shows.
+    #[schema(min_length = 1, max_length = 64, example = "lists")]
+    kind: String,
+    /// The item that is chosen in it, as words.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 200, example = "Shopping (l1)")]
+    active: Option<String>,
+    /// Whether the user is in it.
+    #[serde(default)]
+    selected: bool,
+    /// The line that the client would put before a message about it.
+    #[serde(default)]
+    #[schema(min_length = 1, max_length = 1024)]
+    context: Option<String>,
+}
+
 /// Something that was said or done.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "entry", rename_all = "snake_case")]
@@ -313,6 +336,15 @@ mod tests {
             ..whole
         };
         holds("Session", &bare);
+    }
+
+    /// M11
+    #[test]
+    fn panels_are_what_they_are_said_to_be() {
+        let bare = agent::Panel { id: "p1".to_owned(), kind: "lists".to_owned(), ..agent::Panel::default() };
+        holds("Panel", &bare);
+        let (active, context) = (Some("Shopping".to_owned()), Some("<context id=\"l1\" />".to_owned()));
+        holds("Panel", &agent::Panel { active, selected: true, context, ..bare });
     }
 
     #[test]

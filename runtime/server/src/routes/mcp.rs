@@ -209,7 +209,7 @@ impl Runs for Served {
                 Which::New { id: None, name: None, attributes }
             }
         };
-        let inquiry = Inquiry { agent: work.agent, session, text: work.task };
+        let inquiry = Inquiry { agent: work.agent, session, text: work.task, panels: None };
         let started = match routes::admitted(&self.app, &self.caller, inquiry).await {
             Ok(started) => started,
             Err(problem) => return Answer { text: Err(problem.detail().to_owned()), session: None },

@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::IntoResponse,
 };
-use palisade_agent::{Answer, Ending, Inquiry, RunRecord, RunState, SessionKey, Spending, Which};
+use palisade_agent::{Answer, Ending, Inquiry, Panel, Panels, RunRecord, RunState, SessionKey, Spending, Which};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -40,6 +40,10 @@ pub(super) struct New {
     /// What a new session is called.
     #[serde(default)]
     session_name: Option<String>,
+    /// What the user has open, in the place of what was said of that before.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<records::Panel>>, max_items = 32)]
+    panels: Option<Vec<Panel>>,
     /// Whether the answer is waited for.
     #[serde(default)]
     wait: bool,
@@ -128,11 +132,12 @@ pub(super) async fn begin(
     body::Json(new): body::Json<New>,
 ) -> Result<impl IntoResponse, Problem> {
     caller.may(Scope::Run)?;
+    let panels = new.panels.clone().map(Panels::new).transpose()?;
     let once = super::once::Once::begin(
         &app,
         &caller,
         &headers,
-        &json!([new.agent, new.input, new.session, new.session_name]),
+        &json!([new.agent, new.input, new.session, new.session_name, new.panels]),
     )
     .await?;
     if let Some(run) = once.known() {
@@ -145,7 +150,7 @@ pub(super) async fn begin(
         (Some("latest-or-create"), None) => Which::LatestOrNew,
         (Some(id), None) => Which::Known(id.to_owned()),
     };
-    let inquiry = Inquiry { agent: new.agent, session, text: new.input };
+    let inquiry = Inquiry { agent: new.agent, session, text: new.input, panels };
     let started = super::admitted(&app, &caller, inquiry).await?;
     once.settle(&started.run).await?;
     if !new.wait {

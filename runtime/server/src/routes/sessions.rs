@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::{Json, extract::State, http::StatusCode};
 use jiff::Timestamp;
-use palisade_agent::{Change, Entry, Listing, NewSession, Session, SessionKey};
+use palisade_agent::{Change, Entry, Listing, NewSession, Panel, Panels, Session, SessionKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -83,7 +83,7 @@ pub(super) struct New {
     /// What it is called; no two of one agent alike.
     #[serde(default)]
     name: Option<String>,
-    /// What is kept with it.
+    /// What is kept with it. `panels` is what the user has open, as for `set_panels`.
     #[serde(default)]
     attributes: BTreeMap<String, Value>,
 }
@@ -103,6 +103,7 @@ pub(super) struct New {
             links(
                 ("show_session" = (operation_id = "show_session", parameters(("session" = "$response.body#/sessionId")))),
                 ("change_session" = (operation_id = "change_session", parameters(("session" = "$response.body#/sessionId")))),
+                ("set_panels" = (operation_id = "set_panels", parameters(("session" = "$response.body#/sessionId")))),
                 ("clear_session" = (operation_id = "clear_session", parameters(("session" = "$response.body#/sessionId")))),
                 ("list_entries" = (operation_id = "list_entries", parameters(("session" = "$response.body#/sessionId")))),
                 ("last_run" = (operation_id = "last_run", parameters(("session" = "$response.body#/sessionId")))),
@@ -118,6 +119,7 @@ pub(super) async fn create(
     body::Json(new): body::Json<New>,
 ) -> Result<(StatusCode, Json<Session>), Problem> {
     caller.may(Scope::Run)?;
+    check_panels(new.attributes.get(Panels::ATTRIBUTE))?;
     let agents = app.house().agents(&caller.tenant).await?;
     if !agents.iter().any(|card| card.name == new.agent) {
         return Err(Problem::unprocessable(format!("there is no agent `{}`", new.agent)));
@@ -168,7 +170,8 @@ pub(super) struct Changed {
     #[serde(default)]
     #[schema(example = true)]
     pinned: Option<bool>,
-    /// What is kept with it, in the place of what was.
+    /// What is kept with it, merged into what was; a `null` takes away. `panels` is what the user has open, as for
+    /// `set_panels`.
     #[serde(default)]
     #[schema(value_type = Option<BTreeMap<String, Value>>)]
     attributes: Option<Value>,
@@ -204,6 +207,7 @@ pub(super) async fn change(
 ) -> Result<Json<Session>, Problem> {
     caller.may(Scope::Run)?;
     let key = key(&caller, session);
+    check_panels(changed.attributes.as_ref().and_then(|attributes| attributes.get(Panels::ATTRIBUTE)))?;
     let changes = [
         changed.name.map(Change::Name),
         changed.pinned.map(Change::Pinned),
@@ -214,6 +218,45 @@ pub(super) async fn change(
         session = app.store().change(&key, change).await?;
     }
     Ok(Json(session))
+}
+
+/// What the user has open.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Inventory {
+    /// All of it; none: nothing is open.
+    #[schema(value_type = Vec<records::Panel>, max_items = 32)]
+    panels: Vec<Panel>,
+}
+
+/// Says what the user has open, in the place of what was said of that before. Agents are told in their next run and can
+/// look at it at any time.
+#[utoipa::path(
+    put,
+    path = "/api/sessions/{session}/panels",
+    operation_id = "set_panels",
+    tag = "sessions",
+    params(("session" = String, Path, description = "The id of a session.")),
+    request_body = Inventory,
+    responses(
+        (status = 200, description = "The session as it is now.", body = records::Session),
+        Known, Body, Absent, Unfit,
+    )
+)]
+pub(super) async fn set_panels(
+    State(app): State<App>,
+    caller: Caller,
+    body::Path(session): body::Path<String>,
+    body::Json(inventory): body::Json<Inventory>,
+) -> Result<Json<Session>, Problem> {
+    caller.may(Scope::Run)?;
+    let panels = Panels::new(inventory.panels)?;
+    Ok(Json(app.store().change(&key(&caller, session), panels.change()).await?))
+}
+
+/// What is kept under the name of the panels has to be panels.
+fn check_panels(kept: Option<&Value>) -> Result<(), Problem> {
+    Ok(kept.map_or(Ok(Panels::default()), Panels::read).map(drop)?)
 }
 
 /// Takes away what was said, and keeps the rest.

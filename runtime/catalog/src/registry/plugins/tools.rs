@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use palisade_grants::{Binding, Identity, canonical_tool};
+use palisade_agent::PANEL_TOOLS;
+use palisade_grants::{Binding, DELEGATION, Identity, canonical_tool};
 
 use super::Plugin;
-use crate::definition::ManifestTool;
+use crate::{definition::ManifestTool, skills::TOOL};
 
 /// A tool of a plugin, as its manifest declares it.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,9 +22,6 @@ pub struct PluginTool {
 
 /// Names that belong to the host whether or not it uses them yet, as [`alike`] writes them.
 const RESERVED: &str = "system-";
-
-/// Tools that start or ask agents. They are part of the host, not of its list of tools.
-const DELEGATION: [&str; 5] = ["task", "agents_message", "agents_list", "agent_ask", "skill"];
 
 /// Resolves whom the tools of a plugin work for.
 pub(super) fn bind(plugin: &str, tools: Vec<ManifestTool>) -> Vec<PluginTool> {
@@ -52,7 +50,9 @@ pub(super) fn bind(plugin: &str, tools: Vec<ManifestTool>) -> Vec<PluginTool> {
 /// Refuses tools that would take the place of others. A name that two plugins use is refused to both:
 /// whichever won, calls meant for one would reach the other.
 pub(super) fn refuse(plugins: &mut [Plugin], core: &[&str]) {
-    let core: BTreeMap<String, &str> = core.iter().chain(&DELEGATION).map(|name| (alike(name), *name)).collect();
+    // What asks agents, reads skills and looks at panels is part of the host, not of its list of tools.
+    let core = core.iter().copied().chain(DELEGATION).chain(PANEL_TOOLS).chain([TOOL]);
+    let core: BTreeMap<String, &str> = core.map(|name| (alike(name), name)).collect();
     let mut owners: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for plugin in plugins.iter() {
         for tool in &plugin.tools {

@@ -80,12 +80,15 @@ fn the_tools_of_a_plugin_are_known_as_its_own() {
 #[test]
 fn a_tool_does_not_take_the_name_of_one_of_the_host() {
     let tools = r#"[{"name": "read"}, {"name": "Write"}, {"name": "BASH"}, {"name": "task"}, {"name": "agents_message"},
+        {"name": "parallel_task"}, {"name": "skill"}, {"name": "panels-list"},
         {"name": "agents-message"}, {"name": "system_reset"}, {"name": "system-reset"}, {"name": "query"}]"#;
     let registry = stage(&[("p", tools)]).load();
     let usable: Vec<String> =
         refused(&registry).into_iter().filter(|(_, reason)| reason.is_none()).map(|(name, _)| name).collect();
     assert_eq!(usable, ["query"]);
-    for name in ["read", "Write", "BASH", "task", "agents_message", "agents-message"] {
+    for name in
+        ["read", "Write", "BASH", "task", "agents_message", "agents-message", "parallel_task", "skill", "panels-list"]
+    {
         assert!(
             says(registry.problems(), &[&format!("the tool `{name}` is not loaded: "), "is a tool of this program"]),
             "{name}"

@@ -1,6 +1,7 @@
 //! A component that comes alone: a manifest is made for it.
 
 use anyhow::bail;
+use palisade_agent::PANEL_TOOLS;
 use palisade_catalog::BuiltIn;
 use palisade_grants::{DELEGATION, canonical_tool};
 use palisade_packages::Package;
@@ -39,7 +40,7 @@ pub(super) fn package(stem: &str, wasm: Vec<u8>, assembly: &Assembly) -> anyhow:
 /// A name for a tool. Nobody gets one under a name of this program's own tools, so the plugin's name is put before it.
 fn tool_name(plugin: &str, function: &str) -> String {
     let canonical = canonical_tool(function);
-    let mut own = BuiltIn::all().map(|tool| tool.name).chain(DELEGATION);
+    let mut own = BuiltIn::all().map(|tool| tool.name).chain(DELEGATION).chain(PANEL_TOOLS).chain(["skill"]);
     let is_taken = canonical.starts_with("system_") || own.any(|own| canonical_tool(own) == canonical);
     if is_taken { format!("{}_{function}", plugin.to_lowercase().replace('-', "_")) } else { function.to_owned() }
 }
@@ -58,7 +59,9 @@ mod tests {
 
     #[test]
     fn a_function_named_like_a_tool_of_this_program_is_named_after_its_plugin() {
-        for (function, name) in [("eval", "eval"), ("exec", "my_eval_exec"), ("system_x", "my_eval_system_x")] {
+        for (function, name) in
+            [("eval", "eval"), ("exec", "my_eval_exec"), ("skill", "my_eval_skill"), ("system_x", "my_eval_system_x")]
+        {
             assert_eq!(tool_name("my-Eval", function), name);
         }
     }
