@@ -1,7 +1,7 @@
 //! `just bench`: every row is a ratio of things measured side by side in this run.
 //!
 //! `just bench calls languages plugins apart steps programs start idle definitions store shell trees server` runs parts, `--quick` fewer
-//! rounds; only a whole run is kept.
+//! rounds; only a whole run is kept. `load`, `neighbours` and `timing` are the parts of `server`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -72,8 +72,14 @@ fn main() -> anyhow::Result<()> {
     if wanted("trees") {
         trees::measure(&mut report, quick).context("searching a tree")?;
     }
-    if wanted("server") {
-        server::measure(&mut report, quick).context("a server")?;
+    if wanted("server") || wanted("load") {
+        server::load::measure(&mut report, quick).context("a server under load")?;
+    }
+    if wanted("server") || wanted("neighbours") {
+        server::neighbours::measure(&mut report, quick).context("neighbours on a server")?;
+    }
+    if wanted("server") || wanted("timing") {
+        server::timing::measure(&mut report, quick).context("what answers of a server tell by their time")?;
     }
     let text = report.markdown();
     println!("{text}");

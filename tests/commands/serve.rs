@@ -68,6 +68,11 @@ impl Server {
     pub(crate) fn start_at(address: &str, world: World, more: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_palisade"));
         command.args(["serve", "--listen", address]).args(more);
+        Self::start_with(command, world)
+    }
+
+    /// The same, by a command.
+    fn start_with(mut command: Command, world: World) -> Self {
         command.env_clear().env("HOME", world.home()).current_dir(world.workspace());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());

@@ -50,7 +50,7 @@ pub type Came = Result<String, String>;
 pub type Tree = BTreeMap<PathBuf, String>;
 
 /// Small, so that it starts quickly and is soon full.
-pub const SMALL: Settings = Settings { slots: 8, queue: 16, memory: 1 << 30 };
+pub const SMALL: Settings = Settings { slots: 8, queue: 16, memory: 1 << 30, gives_way: true };
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 

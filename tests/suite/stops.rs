@@ -105,6 +105,39 @@ fn others_work_while_a_guest_spins() {
     });
 }
 
+/// The priorities of threads of a process whose guests compute for long.
+fn slow_ones(process: u32) -> Vec<i32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    // A thread may be gone before it is looked at.
+    let said = threads.filter_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("stat")).ok());
+    let slow = said.filter(|said| said.contains("(palisade-slow)"));
+    slow.map(|said| said.rsplit_once(") ").unwrap().1.split(' ').nth(16).unwrap().parse().unwrap()).collect()
+}
+
+/// RES-01
+#[test]
+fn a_guest_that_computes_for_long_gives_way_wherever_it_runs() {
+    for make in [World::new, World::apart] {
+        let world = make();
+        let scope = world.scope(&["spin", "echo"]);
+        let call = Call::new();
+        let at_work = || world.engine().runners().first().copied().unwrap_or_else(std::process::id);
+        thread::scope(|threads| {
+            let spinning = threads.spawn(|| scope.call_here("spin", r#"{"way":"count"}"#, &call));
+            while !slow_ones(at_work()).iter().any(|nice| *nice >= 10) {
+                thread::yield_now();
+            }
+            // Whoever needs a moment has it.
+            assert_eq!(scope.call_here("echo", r#"{"text":"hi"}"#, &Call::new()).outcome, Ok("hi".to_owned()));
+            call.cancel();
+            assert_eq!(spinning.join().unwrap().outcome, Err(Failure::Cancelled));
+        });
+        while !slow_ones(at_work()).is_empty() {
+            thread::yield_now();
+        }
+    }
+}
+
 /// RES-04
 #[test]
 fn endless_recursion_ends_only_the_guest() {

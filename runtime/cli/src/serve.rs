@@ -40,11 +40,11 @@ pub(crate) struct LocalHouse {
 }
 
 impl LocalHouse {
-    /// Where a tenant's agents, plugins and decisions are, and its workspace if nothing else is said.
-    fn folder(&self, tenant: &str) -> Result<PathBuf, Refused> {
+    /// Where a tenant's agents, plugins and decisions are; and its workspace, if nothing else is said.
+    fn folders(&self, tenant: &str) -> Result<(PathBuf, PathBuf), Refused> {
         let data = self.settings.data.as_ref();
         let data = data.ok_or_else(|| Refused::Broken("there is no data folder".to_owned()))?;
-        Ok(data.join("tenants").join(tenant))
+        Ok((data.join("tenants").join(tenant), data.join("workspaces").join(tenant)))
     }
 
     /// What a tenant has used up today.
@@ -71,7 +71,8 @@ impl LocalHouse {
             LOCAL_TENANT => Household::local(self),
             _ => {
                 let (own, spent) = (TenantSettings::read(&settings)?, self.spent_today(tenant).await?);
-                Household::of(self, tenant, &self.folder(tenant)?, &own, spent)
+                let (folder, workspace) = self.folders(tenant)?;
+                Household::of(self, tenant, (&folder, workspace), &own, spent)
             }
         };
         let household = Arc::new(opened.map_err(|error| Refused::Broken(format!("{error:#}")))?);

@@ -31,13 +31,15 @@ pub struct Settings {
     pub queue: usize,
     /// The most memory that any guest can be given.
     pub memory: usize,
+    /// Whether guests that compute for long give way to everybody else on the machine.
+    pub gives_way: bool,
 }
 
 impl Settings {
     /// For a command that runs one agent and ends.
-    pub const ONE_AGENT: Self = Self { slots: 32, queue: 256, memory: 1 << 30 };
+    pub const ONE_AGENT: Self = Self { slots: 32, queue: 256, memory: 1 << 30, gives_way: false };
     /// For a server.
-    pub const SERVER: Self = Self { slots: 1_000, queue: 10_000, memory: 1 << 30 };
+    pub const SERVER: Self = Self { slots: 1_000, queue: 10_000, memory: 1 << 30, gives_way: true };
 }
 
 /// The engine could not be started.

@@ -13,6 +13,7 @@ mod component;
 mod engine;
 mod failure;
 mod functions;
+mod give_way;
 mod host;
 mod limits;
 mod meter;

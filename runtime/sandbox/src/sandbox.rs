@@ -24,6 +24,7 @@ use crate::{
     capabilities::absent::Called,
     engine::Slot,
     functions::{Function, TooLong},
+    give_way,
     host::Host,
     meter::Refused,
     runner::{self, Remote},
@@ -261,9 +262,13 @@ fn run_here(tool: &LinkedTool, tools: &Tools, input: &str, call: &Call) -> Repor
 }
 
 /// A panic in a host function is our bug, not a reason to end the process.
-fn unless_panicked(tool: &LinkedTool, work: impl Future<Output = Ended>) -> Result<Ended, Failure> {
+fn unless_panicked(tool: &LinkedTool, work: impl Future<Output = Ended> + Send) -> Result<Ended, Failure> {
     let handle = tool.engine.runtime().handle();
-    catch_unwind(AssertUnwindSafe(|| handle.block_on(work)))
+    let done = || match tool.engine.settings().gives_way {
+        true => give_way::block_on(handle, work),
+        false => handle.block_on(work),
+    };
+    catch_unwind(AssertUnwindSafe(done))
         .map_err(|_| Failure::Host { reason: "a host function panicked; this is a bug".to_owned() })
 }
 

@@ -26,4 +26,4 @@ mod stream;
 pub use app::{App, Settings};
 pub use entry::{KeySecret, Scope};
 pub use house::{AgentCard, House, Quotas, Refused, ToolCard};
-pub use listen::{Bounds, serve};
+pub use listen::{Bounds, listen, serve};

@@ -20,6 +20,28 @@ fn with_quotas(tenant: &str, quotas: Value, model: &Model) -> (Server, Vec<Strin
     (Server::start(world, &["--keys"]), keys)
 }
 
+#[test]
+fn a_tenant_of_which_nothing_is_said_has_a_workspace_and_tools_for_it() {
+    let model = Model::start(|results, _| match results {
+        0 => Said::Call("write", json!({ "path": "a.txt", "content": "mine" })),
+        1 => Said::Call("read", json!({ "path": "a.txt" })),
+        2 => Said::Call("bash", json!({ "command": "ls; cat ../tenants/*/*" })),
+        _ => Said::Text("done".to_owned()),
+    });
+    let (world, keys) = tenants(&["acme", "borg"]);
+    model.configure(&world);
+    let server = Server::start(world, &["--keys"]);
+    let ask = json!({ "agent": "general", "input": "write", "wait": true });
+    let run = server.post("/api/runs", &keys[0], &ask).with(200).json();
+    let events = server.get(&format!("/api/runs/{}/events", run["id"].as_str().unwrap()), &keys[0]).with(200).body;
+    let calls: Vec<_> = events.lines().filter(|line| line.contains(r#""event":"call_finished""#)).collect();
+    assert_eq!(calls.len(), 3, "{events}");
+    assert!(calls.iter().all(|call| call.contains(r#""failure":null"#)), "{calls:?}");
+    let data = server.world.home().join(".local/share/palisade");
+    assert_eq!(std::fs::read_to_string(data.join("workspaces/acme/a.txt")).unwrap(), "mine");
+    assert!(!data.join("workspaces/borg/a.txt").exists());
+}
+
 /// HTTP-17
 #[test]
 fn more_runs_than_a_tenant_may_have_are_sent_away_and_those_of_others_are_not() {

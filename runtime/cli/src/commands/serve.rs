@@ -12,10 +12,8 @@ use palisade_agent::StoreError;
 use palisade_sandbox::Engine;
 use palisade_server::{App, Bounds};
 use palisade_store::Tenants;
-use tokio::{
-    net::TcpListener,
-    signal::unix::{SignalKind, signal},
-};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     Exit,
@@ -123,8 +121,7 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
             kept,
             Arc::new(house),
         );
-        let listener = TcpListener::bind(arguments.listen)
-            .await
+        let listener = palisade_server::listen(arguments.listen)
             .with_context(|| format!("nothing can listen at {}", arguments.listen))?;
         let address = listener.local_addr()?;
         let left = app.go_on().await?;
@@ -144,7 +141,9 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
             }
             draining.drain(patience).await;
         };
-        palisade_server::serve(listener, app.router(), Bounds::default(), stop).await?;
+        let bounds = Bounds::default();
+        allow_files(bounds.connections);
+        palisade_server::serve(listener, app.router(), bounds, stop).await?;
         anyhow::Ok(())
     })?;
     Ok(Exit::Done)
@@ -163,6 +162,24 @@ async fn has_keys(tenants: &dyn Tenants) -> Result<bool, StoreError> {
                 return Ok(true);
             }
         }
+    }
+}
+
+/// Has the system let this process open as many files as so many connections need: each of them, what its run
+/// speaks to, and the workspace of its tools. Many systems give less unless they are asked.
+fn allow_files(connections: usize) {
+    let (wanted, limit) = (4 * connections as u64, getrlimit(Resource::Nofile));
+    if limit.current.is_none_or(|current| current >= wanted) {
+        return;
+    }
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    if raised.is_err() || limit.maximum.is_some_and(|most| most < wanted) {
+        let most = getrlimit(Resource::Nofile).current;
+        tracing::warn!(
+            most,
+            wanted,
+            "few files can be open at the same time; raise the limit (ulimit -n, LimitNOFILE)"
+        );
     }
 }
 

@@ -65,16 +65,17 @@ impl Household {
         Self::open(house, LOCAL_TENANT, &house.settings, workspace, registry, share)
     }
 
-    /// Of a tenant, which has used up something today: everything in a folder of its own.
+    /// Of a tenant, which has used up something today: everything in a folder of its own, but the workspace, which no
+    /// agent would have any of if it were where its definitions and decisions are.
     #[expect(clippy::disallowed_methods, reason = "a folder of this program, which tenants do not choose")]
     pub(crate) fn of(
         house: &LocalHouse,
         tenant: &str,
-        folder: &Path,
+        (folder, workspace): (&Path, PathBuf),
         own: &TenantSettings,
         spent: Usage,
     ) -> anyhow::Result<Self> {
-        let workspace = own.workspace.clone().unwrap_or_else(|| folder.join("workspace"));
+        let workspace = own.workspace.clone().unwrap_or(workspace);
         std::fs::create_dir_all(&workspace).with_context(|| workspace.display().to_string())?;
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         let settings = house.settings.in_folder(folder);

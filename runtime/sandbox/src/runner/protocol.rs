@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Changes whenever a message does.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// The largest message of the process: a value to be stored, or what a program is given to read.
 pub(super) const MAX_WORD: usize = 24 << 20;

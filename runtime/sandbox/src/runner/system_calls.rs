@@ -25,6 +25,9 @@ pub(super) fn filters() -> Result<Vec<BpfProgram>, String> {
 /// Looks at which pages were touched (`PAGEMAP_SCAN`).
 const PAGEMAP_SCAN: u64 = 0xc060_6610;
 
+/// Whose priority is meant (`PRIO_PROCESS`): that of the thread with a number, 0 for the one that asks.
+const BY_NUMBER: u64 = 0;
+
 /// Uses of known calls that are refused.
 fn refused() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, seccompiler::BackendError> {
     use SeccompCmpArgLen::{Dword, Qword};
@@ -45,6 +48,11 @@ fn refused() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, seccompiler::BackendE
         // Limits are read, and are those of this process.
         (libc::SYS_prlimit64, vec![(0, Dword, Ne, 0)]),
         (libc::SYS_prlimit64, vec![(2, Qword, Ne, 0)]),
+        // Priorities are those of the thread that asks; it has no privilege to raise its own.
+        (libc::SYS_getpriority, vec![(0, Dword, Ne, BY_NUMBER)]),
+        (libc::SYS_getpriority, vec![(1, Dword, Ne, 0)]),
+        (libc::SYS_setpriority, vec![(0, Dword, Ne, BY_NUMBER)]),
+        (libc::SYS_setpriority, vec![(1, Dword, Ne, 0)]),
     ];
     let mut refused: BTreeMap<c_long, Vec<SeccompRule>> = BTreeMap::new();
     for (call, conditions) in rules {
@@ -102,6 +110,7 @@ const KNOWN: &[c_long] = &[
     libc::SYS_geteuid,
     libc::SYS_getgid,
     libc::SYS_getpid,
+    libc::SYS_getpriority,
     libc::SYS_getrandom,
     libc::SYS_gettid,
     libc::SYS_gettimeofday,
@@ -144,6 +153,7 @@ const KNOWN: &[c_long] = &[
     libc::SYS_sched_getaffinity,
     libc::SYS_sched_yield,
     libc::SYS_sendto,
+    libc::SYS_setpriority,
     libc::SYS_set_robust_list,
     libc::SYS_sigaltstack,
     libc::SYS_statx,
