@@ -65,9 +65,15 @@ impl Server {
 
     /// The same, at an address.
     pub(crate) fn start_at(address: &str, world: World, more: &[&str]) -> Self {
+        Self::start_with(&[], address, world, more)
+    }
+
+    /// The same, with variables.
+    pub(crate) fn start_with(variables: &[(&str, &str)], address: &str, world: World, more: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_palisade"));
         command.args(["serve", "--listen", address]).args(more);
-        command.env_clear().env("HOME", world.home()).current_dir(world.workspace());
+        command.env_clear().env("HOME", world.home()).envs(variables.iter().copied());
+        command.current_dir(world.workspace());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut all = String::new();

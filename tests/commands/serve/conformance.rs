@@ -13,7 +13,8 @@ fn every_scenario_of_the_conformance_suite_that_applies_passes() {
     let main = suite.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
     let url = format!("http://{}/mcp", server.address);
     let expected = peers::root().join("tests/clients/conformance.yml");
-    let arguments = [main.to_str().unwrap(), "server", "--url", &url, "--expected-failures", expected.to_str().unwrap()];
+    let arguments =
+        [main.to_str().unwrap(), "server", "--url", &url, "--expected-failures", expected.to_str().unwrap()];
     let ran = peers::run(&node.join("node_modules/.bin/node"), &arguments, &server.world.home(), &[]);
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("server-initialize"), "the control: something was run\n{}", ran.stdout);
