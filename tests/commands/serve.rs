@@ -66,14 +66,20 @@ impl Server {
 
     /// The same, at an address.
     pub(crate) fn start_at(address: &str, world: World, more: &[&str]) -> Self {
+        Self::start_with(&[], address, world, more)
+    }
+
+    /// The same, with variables.
+    pub(crate) fn start_with(variables: &[(&str, &str)], address: &str, world: World, more: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_palisade"));
         command.args(["serve", "--listen", address]).args(more);
-        Self::start_with(command, world)
+        command.env_clear().envs(variables.iter().copied());
+        Self::start_by(command, world)
     }
 
     /// The same, by a command.
-    fn start_with(mut command: Command, world: World) -> Self {
-        command.env_clear().env("HOME", world.home()).current_dir(world.workspace());
+    fn start_by(mut command: Command, world: World) -> Self {
+        command.env("HOME", world.home()).current_dir(world.workspace());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut all = String::new();

@@ -38,7 +38,8 @@ pub trait Store: Send + Sync {
     /// Takes away all that was said and keeps the rest. Refused while a run holds the session.
     async fn clear(&self, key: &SessionKey) -> Result<Session, StoreError>;
 
-    /// Takes away the session with all that belongs to it. Refused while a run holds the session.
+    /// Takes away the session with all that belongs to it. What its runs used up is still part of [`Store::usage`].
+    /// Refused while a run holds the session.
     async fn delete(&self, key: &SessionKey) -> Result<(), StoreError>;
 
     /// What was said after the entry of that number, oldest first, at most `limit` of it.
@@ -95,7 +96,7 @@ pub trait Store: Send + Sync {
     /// The newest audit records of a tenant first.
     async fn audits(&self, tenant: &str, session: Option<&str>, limit: usize) -> Result<Vec<AuditRecord>, StoreError>;
 
-    /// What runs used up, added together as the query says.
+    /// What runs used up, added together as the query says, also those of sessions that were deleted.
     async fn usage(&self, query: &UsageQuery) -> Result<Vec<UsageRow>, StoreError>;
 }
 

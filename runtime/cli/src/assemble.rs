@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail};
 use palisade_agent::{LOCAL_TENANT, Provider, Tool};
 use palisade_catalog::{Effective, Equipped, Met, Registry, Server};
 use palisade_model::{Choice, Offline, Recording, Scripted, Secrets, Target};
-use palisade_sandbox::{ArtifactCache, Compiler, Engine, Network, Storage, Workspace};
+use palisade_sandbox::{ArtifactCache, Compiler, Engine, Network, Storage, Vault, Workspace};
 
 use crate::{
     audits::Audits, choose, config::Config, database::Database, outside::Place, render::Terminal, settings::Settings,
@@ -69,6 +69,11 @@ impl Assembly {
     pub(crate) fn keeping_in(self, database: Database, config: &Config) -> Self {
         self.audits.keep_in(&database);
         Self { network: Some(web::network(config)), database: Some(database), ..self }
+    }
+
+    /// The same with other secrets.
+    pub(crate) fn with_vault(self, vault: Arc<dyn Vault>) -> Self {
+        Self { network: self.network.map(|network| network.with_vault(vault)), ..self }
     }
 
     /// Compiles components that are not part of this program; without a cache, each time anew.

@@ -31,7 +31,7 @@ pub(crate) use schema::schema;
 pub(crate) use servers::ServerTable;
 pub(crate) use setting::Name;
 pub(crate) use store_url::StoreUrl;
-pub(crate) use typed::{Exec, Kept, Traces, Typed};
+pub(crate) use typed::{Exec, Kept, Traces, Typed, is_header};
 use value::Value;
 
 /// What is in force.

@@ -3,6 +3,7 @@
 mod household;
 pub(crate) mod log;
 mod ration;
+mod secrets;
 mod tenant_settings;
 
 use std::{
@@ -14,7 +15,7 @@ use std::{
 use async_trait::async_trait;
 use palisade_agent::{Asker, Client, Delegation, LOCAL_TENANT, Purse, Span, Store, Usage, UsageQuery, Watcher};
 use palisade_sandbox::Engine;
-use palisade_server::{AgentCard, House, Quotas, Refused, ToolCard};
+use palisade_server::{AgentCard, House, NewSecret, Quotas, Refused, SecretCard, ToolCard};
 use palisade_store::Tenants;
 use serde_json::Value;
 
@@ -22,7 +23,38 @@ use crate::{config::Config, places::Lookup, render::Terminal, settings::Settings
 
 pub(crate) use household::Household;
 pub(crate) use ration::Ration;
+pub(crate) use secrets::{Lent, OwnSecrets};
 pub(crate) use tenant_settings::TenantSettings;
+
+/// Where a tenant's agents, plugins, decisions and secrets are.
+pub(crate) fn tenant_folder(settings: &Settings, tenant: &str) -> Result<PathBuf, Refused> {
+    below_data(settings, "tenants", tenant)
+}
+
+/// The workspace of a tenant, if nothing else is said.
+pub(crate) fn tenant_workspace(settings: &Settings, tenant: &str) -> Result<PathBuf, Refused> {
+    below_data(settings, "workspaces", tenant)
+}
+
+fn below_data(settings: &Settings, all: &str, tenant: &str) -> Result<PathBuf, Refused> {
+    let data = settings.data.as_ref().ok_or_else(|| Refused::Broken("there is no data folder".to_owned()))?;
+    Ok(data.join(all).join(tenant))
+}
+
+/// The own secrets of a tenant with these settings, and what it is lent.
+pub(crate) fn secrets_of(
+    settings: &Settings,
+    config: &Config,
+    tenant: &str,
+    own: &Value,
+) -> Result<(OwnSecrets, Lent), Refused> {
+    if tenant == LOCAL_TENANT {
+        let why = format!("the secrets of `{LOCAL_TENANT}` are those of the configuration, in `[secrets]`");
+        return Err(Refused::Unusable(why));
+    }
+    let lent = Lent::of(config, &TenantSettings::read(own)?);
+    Ok((OwnSecrets::below(&tenant_folder(settings, tenant)?), lent))
+}
 
 /// The agents of every tenant. A tenant's are loaded when somebody of it first asks.
 pub(crate) struct LocalHouse {
@@ -40,11 +72,10 @@ pub(crate) struct LocalHouse {
 }
 
 impl LocalHouse {
-    /// Where a tenant's agents, plugins and decisions are; and its workspace, if nothing else is said.
-    fn folders(&self, tenant: &str) -> Result<(PathBuf, PathBuf), Refused> {
-        let data = self.settings.data.as_ref();
-        let data = data.ok_or_else(|| Refused::Broken("there is no data folder".to_owned()))?;
-        Ok((data.join("tenants").join(tenant), data.join("workspaces").join(tenant)))
+    /// A tenant's own secrets, and what it is lent.
+    async fn secrets_of(&self, tenant: &str) -> Result<(OwnSecrets, Lent), Refused> {
+        let settings = self.tenants.tenant(tenant).await.map_err(|error| Refused::Broken(error.to_string()))?.settings;
+        secrets_of(&self.settings, &self.config, tenant, &settings)
     }
 
     /// What a tenant has used up today.
@@ -71,8 +102,8 @@ impl LocalHouse {
             LOCAL_TENANT => Household::local(self),
             _ => {
                 let (own, spent) = (TenantSettings::read(&settings)?, self.spent_today(tenant).await?);
-                let (folder, workspace) = self.folders(tenant)?;
-                Household::of(self, tenant, (&folder, workspace), &own, spent)
+                let folders = (&*tenant_folder(&self.settings, tenant)?, tenant_workspace(&self.settings, tenant)?);
+                Household::of(self, tenant, folders, &own, spent)
             }
         };
         let household = Arc::new(opened.map_err(|error| Refused::Broken(format!("{error:#}")))?);
@@ -85,7 +116,7 @@ impl LocalHouse {
 #[async_trait]
 impl House for LocalHouse {
     async fn agents(&self, tenant: &str) -> Result<Vec<AgentCard>, Refused> {
-        Ok(self.household(tenant).await?.agents())
+        self.household(tenant).await?.agents()
     }
 
     async fn explain(&self, tenant: &str, agent: &str, chain: &[String]) -> Result<Value, Refused> {
@@ -106,6 +137,25 @@ impl House for LocalHouse {
 
     fn quotas(&self, settings: &Value) -> Result<Quotas, Refused> {
         TenantSettings::read(settings).map(|settings| settings.quotas())
+    }
+
+    async fn secrets(&self, tenant: &str) -> Result<Vec<SecretCard>, Refused> {
+        let (own, lent) = self.secrets_of(tenant).await?;
+        own.list(&lent)
+    }
+
+    async fn keep_secret(&self, tenant: &str, name: &str, new: NewSecret) -> Result<SecretCard, Refused> {
+        let (own, lent) = self.secrets_of(tenant).await?;
+        own.keep(name, &new, &lent)
+    }
+
+    async fn remove_secret(&self, tenant: &str, name: &str) -> Result<(), Refused> {
+        self.secrets_of(tenant).await?.0.remove(name)
+    }
+
+    fn forget(&self, tenant: &str) -> Result<(), Refused> {
+        self.households.lock().unwrap_or_else(PoisonError::into_inner).remove(tenant);
+        OwnSecrets::below(&tenant_folder(&self.settings, tenant)?).forget()
     }
 
     async fn hub(&self, tenant: &str) -> Result<Arc<Delegation>, Refused> {

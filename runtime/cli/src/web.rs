@@ -29,17 +29,32 @@ pub(crate) struct SecretSettings {
 
 /// The network that agents' tools reach.
 pub(crate) fn network(config: &Config) -> Network {
-    let WebSettings { private, secrets } = &config.typed.web;
-    Network::of_this_machine().with_private(private.clone()).with_vault(Arc::new(Keys(secrets.clone())))
+    let private = config.typed.web.private.clone();
+    Network::of_this_machine().with_private(private).with_vault(Arc::new(Keys::of(config)))
 }
 
-/// Secrets, read when they are needed and not kept.
-struct Keys(BTreeMap<String, SecretSettings>);
+/// The header that a secret is sent in if nobody says.
+pub(crate) const USUAL_HEADER: &str = "authorization";
+
+/// Secrets of the configuration, read when they are needed and not kept.
+pub(crate) struct Keys(BTreeMap<String, SecretSettings>);
+
+impl Keys {
+    pub(crate) fn of(config: &Config) -> Self {
+        Self::from(config.typed.web.secrets.clone())
+    }
+}
+
+impl From<BTreeMap<String, SecretSettings>> for Keys {
+    fn from(secrets: BTreeMap<String, SecretSettings>) -> Self {
+        Self(secrets)
+    }
+}
 
 impl Vault for Keys {
     fn binding(&self, name: &str) -> Option<Binding> {
         let SecretSettings { host, header, .. } = self.0.get(name)?;
-        Some(Binding { host: host.clone()?, header: header.clone().unwrap_or_else(|| "authorization".to_owned()) })
+        Some(Binding { host: host.clone()?, header: header.clone().unwrap_or_else(|| USUAL_HEADER.to_owned()) })
     }
 
     fn value(&self, name: &str) -> Result<SecretString, String> {

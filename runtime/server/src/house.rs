@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use palisade_agent::{Asker, Client, Delegation, Watcher};
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -28,6 +29,18 @@ pub trait House: Send + Sync + 'static {
 
     /// What a tenant with these settings may use up.
     fn quotas(&self, settings: &Value) -> Result<Quotas, Refused>;
+
+    /// A tenant's own secrets, by name.
+    async fn secrets(&self, tenant: &str) -> Result<Vec<SecretCard>, Refused>;
+
+    /// Keeps a secret of a tenant's own, in the place of an earlier one of this name.
+    async fn keep_secret(&self, tenant: &str, name: &str, new: NewSecret) -> Result<SecretCard, Refused>;
+
+    /// Removes one.
+    async fn remove_secret(&self, tenant: &str, name: &str) -> Result<(), Refused>;
+
+    /// Forgets a tenant that was deleted, and its secrets.
+    fn forget(&self, tenant: &str) -> Result<(), Refused>;
 
     /// Where the work of a tenant's agents is done.
     async fn hub(&self, tenant: &str) -> Result<Arc<Delegation>, Refused>;
@@ -90,6 +103,31 @@ pub struct ToolCard {
     /// The plugin that brings it; absent: it is part of this program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<String>,
+}
+
+/// A secret of a tenant as those see it who manage the tenant: never its value.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[schema(as = Secret)]
+pub struct SecretCard {
+    /// What agents and tools call it.
+    pub name: String,
+    /// The one host that it is sent to, by https.
+    pub host: String,
+    /// The one header that it is sent in.
+    pub header: String,
+    /// Whether it is what agents get by this name: not if the operator has one so called, and lends it to the tenant.
+    pub is_used: bool,
+}
+
+/// A secret that is to be kept. It is not shown, nor is its value anywhere else.
+#[derive(Debug)]
+pub struct NewSecret {
+    /// The one host that it may be sent to, by https.
+    pub host: String,
+    /// The one header that it may be sent in; absent: `authorization`.
+    pub header: Option<String>,
+    /// What it is.
+    pub value: SecretString,
 }
 
 /// What a tenant may use up. What is absent is bounded by the machine alone.

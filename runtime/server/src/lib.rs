@@ -25,5 +25,5 @@ mod stream;
 
 pub use app::{App, Settings};
 pub use entry::{KeySecret, Scope};
-pub use house::{AgentCard, House, Quotas, Refused, ToolCard};
+pub use house::{AgentCard, House, NewSecret, Quotas, Refused, SecretCard, ToolCard};
 pub use listen::{Bounds, listen, serve};

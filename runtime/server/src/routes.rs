@@ -7,6 +7,7 @@ mod mcp;
 mod once;
 mod page;
 mod runs;
+mod secrets;
 mod sessions;
 mod tenants;
 mod usage;
@@ -53,6 +54,8 @@ fn known() -> OpenApiRouter<App> {
         .routes(routes!(tenants::one, tenants::change, tenants::delete))
         .routes(routes!(tenants::keys, tenants::add_key))
         .routes(routes!(tenants::revoke))
+        .routes(routes!(secrets::list))
+        .routes(routes!(secrets::keep, secrets::remove))
         .routes(routes!(health::metrics))
         // Its own protocol says what it is.
         .route("/mcp", post(mcp::all))

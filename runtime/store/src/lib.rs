@@ -55,6 +55,7 @@ pub const INSTANTS: &[&str] = &[
     "store.clear.before_commit",
     "store.clear.after_commit",
     "store.delete.begin",
+    "store.delete.usage",
     "store.delete.before_commit",
     "store.delete.after_commit",
     "store.begin.begin",

@@ -19,6 +19,7 @@ mod session;
 mod space;
 mod store;
 mod tenants;
+mod usage;
 mod walls;
 
 use async_trait::async_trait;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Server, tenants};
 
 /// Every route, with an id of a session, a run, a tenant and a key where it has one.
-const ROUTES: [(&str, &str); 39] = [
+const ROUTES: [(&str, &str); 42] = [
     ("GET", "/api/agents"),
     ("GET", "/api/agents/explore"),
     ("GET", "/api/agents/explore/explain"),
@@ -37,6 +37,9 @@ const ROUTES: [(&str, &str); 39] = [
     ("DELETE", "/api/tenants/acme"),
     ("POST", "/api/tenants/acme/keys"),
     ("DELETE", "/api/tenants/acme/keys/x"),
+    ("GET", "/api/tenants/acme/secrets"),
+    ("PUT", "/api/tenants/acme/secrets/x"),
+    ("DELETE", "/api/tenants/acme/secrets/x"),
     ("GET", "/metrics"),
     ("POST", "/mcp"),
     ("POST", "/mcp/explore"),
@@ -52,7 +55,8 @@ fn body(method: &str, path: &str) -> Option<Value> {
         ("POST", "/api/sessions") => Some(json!({ "agent": "explore" })),
         ("POST", "/api/runs") => Some(json!({ "agent": "explore", "input": "x" })),
         ("POST", path) if path.contains("/approvals/") => Some(json!({ "decision": "allow" })),
-        ("PUT", _) => Some(json!({ "panels": [{ "id": "p1", "kind": "lists" }] })),
+        ("PUT", path) if path.ends_with("/panels") => Some(json!({ "panels": [{ "id": "p1", "kind": "lists" }] })),
+        ("PUT", _) => Some(json!({ "host": "api.example.com", "value": "x" })),
         ("PATCH", _) => Some(json!({ "name": "mine" })),
         ("POST", "/v1/responses") => Some(json!({ "model": "explore", "input": "x" })),
         ("POST", path) if path.starts_with("/v1") => {
@@ -86,6 +90,9 @@ fn no_route_does_anything_without_a_key() {
     // What is for the operator is not for a tenant.
     for path in ["/api/tenants", "/api/tenants/acme", "/api/tenants/acme/keys", "/metrics"] {
         assert_eq!(server.get(path, &keys[0]).status, 403, "{path}");
+    }
+    for (method, path) in ROUTES.iter().filter(|(_, path)| path.contains("/secrets")) {
+        assert_eq!(server.ask(method, path, &keys[0], &[], body(method, path).as_ref()).status, 403, "{method} {path}");
     }
 }
 

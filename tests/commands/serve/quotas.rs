@@ -91,6 +91,36 @@ fn the_tokens_of_a_day_are_those_of_all_runs_and_of_all_processes() {
     assert_eq!(ask(&server, &keys[1])["ending"], "answered");
 }
 
+/// What clients of others ask leaves no session behind, and is counted all the same.
+#[test]
+fn the_tokens_of_a_day_count_also_when_nothing_else_is_left_of_a_run() {
+    let model = Model::start(|_, _| Said::Text("done".to_owned()));
+    // One reply has 110.
+    let (server, keys) = with_quotas("acme", json!({ "tokens": 110 }), &model);
+    let said = json!([{ "role": "user", "content": "look" }]);
+    let message = json!({ "model": "explore", "max_tokens": 99, "messages": said });
+    server.post("/v1/messages", &keys[0], &message).with(200);
+    server.post("/v1/chat/completions", &keys[1], &json!({ "model": "explore", "messages": said })).with(200);
+    for key in &keys {
+        assert_eq!(server.get("/api/sessions", key).with(200).json()["data"], json!([]));
+        let rows = server.get("/api/usage?by=day", key).with(200).json()["data"].clone();
+        let (runs, usage) = (&rows[0]["runs"], &rows[0]["spending"]["usage"]);
+        assert_eq!(
+            (runs, &usage["input_tokens"], &usage["output_tokens"]),
+            (&json!(1), &json!(100), &json!(10)),
+            "{rows}"
+        );
+    }
+    let by_session = server.get("/api/usage?by=session", &keys[0]).with(200).json();
+    assert_eq!((&by_session["data"][0]["of"], &by_session["data"][0]["runs"]), (&json!(""), &json!(1)));
+    let server = Server::start(server.kill(), &["--keys"]);
+    let ask = |key: &str| {
+        server.post("/api/runs", key, &json!({ "agent": "explore", "input": "look", "wait": true })).with(200).json()
+    };
+    assert_eq!(ask(&keys[0])["ending"], json!({ "spent": "day" }));
+    assert_eq!(ask(&keys[1])["ending"], "answered");
+}
+
 #[test]
 fn settings_that_nothing_would_enforce_are_refused() {
     let (world, _) = tenants(&["acme"]);

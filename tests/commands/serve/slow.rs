@@ -45,8 +45,8 @@ fn whoever_dribbles_is_sent_away_and_keeps_nobody_from_being_served() {
 fn a_system_that_lets_few_files_be_open_is_asked_for_more() {
     let mut command = Command::new("sh");
     let few = "ulimit -Sn 64; exec \"$0\" serve --listen 127.0.0.1:0";
-    command.args(["-c", few, env!("CARGO_BIN_EXE_palisade")]);
-    let server = Server::start_with(command, World::new());
+    command.args(["-c", few, env!("CARGO_BIN_EXE_palisade")]).env_clear().env("PATH", "/usr/bin:/bin");
+    let server = Server::start_by(command, World::new());
     let connected: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
     server.get("/api/agents", "").with(200);
     drop(connected);

@@ -223,7 +223,8 @@ pub struct UsageQuery {
     pub tenant: String,
     /// One row for each of these.
     pub by: Span,
-    /// Only runs that began at this moment or later.
+    /// Only runs that began at this moment or later. Of a deleted session's runs only the day is known: they count if
+    /// it is the day of this moment or a later one.
     pub since: Option<Timestamp>,
     /// Only runs of this agent.
     pub agent: Option<String>,
@@ -232,7 +233,7 @@ pub struct UsageQuery {
 /// What some runs used up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UsageRow {
-    /// The agent, the session or the day.
+    /// The agent, the session or the day; empty for all sessions that were deleted.
     pub of: String,
     /// How many runs.
     pub runs: u64,

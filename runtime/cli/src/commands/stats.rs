@@ -64,7 +64,11 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     }
     terminal.line(&titles(word))?;
     for row in &rows {
-        let of = if by == Span::Session { short(&row.of) } else { &row.of };
+        let of = match by {
+            Span::Session if row.of.is_empty() => "deleted",
+            Span::Session => short(&row.of),
+            Span::Agent | Span::Day => &row.of,
+        };
         terminal.line(&line(Style::Plain, of, row))?;
     }
     if rows.len() != 1 {

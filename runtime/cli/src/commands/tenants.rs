@@ -1,6 +1,8 @@
 //! `palisade tenants`: who `palisade serve` serves, and with which keys.
 
-use std::sync::Arc;
+mod secret;
+
+use std::{path::Path, sync::Arc};
 
 use anyhow::{Context as _, bail};
 use palisade_server::{KeySecret, Scope};
@@ -12,7 +14,7 @@ use crate::{
     config::{Config, Sources},
     database::{self, Database},
     render::{Line, Style, Terminal},
-    serve::TenantSettings,
+    serve::{OwnSecrets, TenantSettings, tenant_folder, tenant_workspace},
     settings::Settings,
 };
 
@@ -29,7 +31,7 @@ pub(crate) enum Command {
     Show(Named),
     /// Change a tenant.
     Set(Set),
-    /// Remove a tenant with all that it has: sessions, runs, keys, what its tools kept.
+    /// Remove a tenant with all that it has: sessions, runs, usage, keys, secrets, what its tools kept.
     Remove(Remove),
     /// Make a key for a tenant. It is printed once.
     #[command(
@@ -39,6 +41,10 @@ pub(crate) enum Command {
     Key(NewKeyOf),
     /// Make a key worthless, at once.
     Revoke(Revoke),
+    /// Keep, list and remove secrets of a tenant's own.
+    #[command(after_help = "Examples:\n  pass show acme/service | palisade tenants secret acme set SERVICE --host \
+                            api.example.com\n  palisade tenants secret acme list")]
+    Secret(secret::Secret),
 }
 
 #[derive(clap::Args)]
@@ -94,6 +100,9 @@ pub(crate) struct Remove {
     /// There is no way back, and that is meant.
     #[arg(long)]
     yes: bool,
+    /// Remove its folders, too: agents, plugins, and its workspace, if that is in there.
+    #[arg(long)]
+    purge: bool,
 }
 
 #[derive(clap::Args)]
@@ -128,7 +137,13 @@ pub(crate) fn run(command: &Command, settings: &Settings, terminal: &Terminal) -
     let runtime = database::runtime()?;
     let opened = runtime.block_on(palisade_store::open_database(url.expose()));
     let tenants: Arc<dyn Tenants> = opened.with_context(|| url.to_string())?.tenants;
-    runtime.block_on(carry_out(command, tenants.as_ref(), terminal))
+    runtime.block_on(async {
+        match command {
+            Command::Secret(secret) => secret.carry_out(tenants.as_ref(), settings, &config, terminal).await,
+            Command::Remove(remove) => remove.carry_out(tenants.as_ref(), settings, terminal).await,
+            other => carry_out(other, tenants.as_ref(), terminal).await,
+        }
+    })
 }
 
 async fn carry_out(command: &Command, tenants: &dyn Tenants, terminal: &Terminal) -> anyhow::Result<Exit> {
@@ -154,20 +169,46 @@ async fn carry_out(command: &Command, tenants: &dyn Tenants, terminal: &Terminal
             tenants.change_tenant(tenant, TenantChange { name: name.clone(), settings, suspended }).await?;
             say("changed ", tenant)?;
         }
-        Command::Remove(Remove { tenant, yes }) => {
-            if !yes {
-                bail!("all that `{tenant}` has would be gone; --yes says that this is meant");
-            }
-            tenants.delete_tenant(tenant).await?;
-            say("removed ", tenant)?;
-        }
         Command::Key(wanted) => key(wanted, tenants, terminal).await?,
         Command::Revoke(Revoke { tenant, key }) => {
             tenants.revoke_key(tenant, key).await?;
             say("revoked ", key)?;
         }
+        // They want to know where things are.
+        Command::Remove(_) | Command::Secret(_) => {}
     }
     Ok(Exit::Done)
+}
+
+impl Remove {
+    async fn carry_out(&self, tenants: &dyn Tenants, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
+        let Self { tenant, yes, purge } = self;
+        if !yes {
+            bail!("all that `{tenant}` has would be gone; --yes says that this is meant");
+        }
+        let folder = tenant_folder(settings, tenant)?;
+        tenants.delete_tenant(tenant).await?;
+        OwnSecrets::below(&folder).forget()?;
+        terminal.whole(&Line::new().add(Style::Good, "removed ").add(Style::Plain, tenant))?;
+        for folder in [folder, tenant_workspace(settings, tenant)?] {
+            if left(&folder, *purge).with_context(|| format!("remove {} yourself", folder.display()))? {
+                let note = format!("its folder stays, without its secrets: {}", folder.display());
+                terminal.note(&Line::new().add(Style::Dim, &note));
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Whether something of a tenant's folder is left, after it was removed if that is wanted.
+#[expect(clippy::disallowed_methods, reason = "a folder of this program, of a tenant that is gone")]
+fn left(folder: &Path, purge: bool) -> std::io::Result<bool> {
+    match folder.symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+        Ok(_) if purge => std::fs::remove_dir_all(folder).map(|()| false),
+        Ok(_) => Ok(true),
+    }
 }
 
 async fn key(wanted: &NewKeyOf, tenants: &dyn Tenants, terminal: &Terminal) -> anyhow::Result<()> {

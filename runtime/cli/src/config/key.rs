@@ -20,7 +20,7 @@ use crate::settings;
 const COMMAND_TIME: Duration = Duration::from_secs(60);
 
 /// No key is longer.
-const LONGEST: usize = 16 * 1024;
+pub(crate) const LONGEST: usize = 16 * 1024;
 
 /// Why there is no key.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -45,10 +45,14 @@ pub(crate) fn fetch(source: &KeySource) -> Result<SecretString, KeyError> {
         KeySource::Keyring(description) => of_keyring(description)
             .map_err(|error| KeyError::Keyring { description: description.clone(), why: in_words(error).to_owned() })?,
     };
-    let text = String::from_utf8(bytes).unwrap_or_default();
-    let key = text.trim();
+    of_bytes(&bytes).ok_or_else(|| KeyError::Unusable(source.describe()))
+}
+
+/// A key, if it can be one: without the white space around it, and of characters that a header takes.
+pub(crate) fn of_bytes(bytes: &[u8]) -> Option<SecretString> {
+    let key = std::str::from_utf8(bytes).unwrap_or_default().trim();
     let is_key = !key.is_empty() && key.len() <= LONGEST && key.bytes().all(|byte| (b'!'..=b'~').contains(&byte));
-    if is_key { Ok(SecretString::from(key)) } else { Err(KeyError::Unusable(source.describe())) }
+    is_key.then(|| SecretString::from(key))
 }
 
 /// Whether a key is there, as far as that can be known without starting a program.

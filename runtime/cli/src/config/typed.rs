@@ -314,7 +314,8 @@ impl Typed {
     }
 }
 
-fn is_header(text: &str) -> bool {
+/// Whether a header can be called so.
+pub(crate) fn is_header(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 

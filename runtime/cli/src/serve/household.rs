@@ -19,7 +19,10 @@ use palisade_catalog::{
 use palisade_server::{AgentCard, Refused, ToolCard};
 use serde_json::{Value, json};
 
-use super::{LocalHouse, Ration, TenantSettings};
+use super::{
+    LocalHouse, Ration, TenantSettings,
+    secrets::{Lent, OwnSecrets, TenantVault},
+};
 use crate::{
     assemble::{self, Assembly},
     choose,
@@ -43,7 +46,10 @@ pub(crate) struct Household {
     workspace: PathBuf,
     registry: SharedRegistry,
     config: Arc<Config>,
+    /// What its agents may do at most, but for secrets of its own.
     ceiling: Ceiling,
+    /// Absent for the one who works alone, whose secrets are those of the configuration.
+    secrets: Option<OwnSecrets>,
     purse: Option<Arc<Purse>>,
     model: Option<String>,
     data: Option<PathBuf>,
@@ -53,6 +59,7 @@ pub(crate) struct Household {
 /// What a tenant may do and use up.
 struct Share {
     ceiling: Ceiling,
+    secrets: Option<(Lent, OwnSecrets)>,
     ration: Option<Arc<Ration>>,
     purse: Option<Arc<Purse>>,
 }
@@ -61,7 +68,7 @@ impl Household {
     /// Of the one who works alone: as `palisade run` has them.
     pub(crate) fn local(house: &LocalHouse) -> anyhow::Result<Self> {
         let (workspace, registry) = house.lookup.open(&house.settings)?;
-        let share = Share { ceiling: Ceiling::open(), ration: None, purse: None };
+        let share = Share { ceiling: Ceiling::open(), secrets: None, ration: None, purse: None };
         Self::open(house, LOCAL_TENANT, &house.settings, workspace, registry, share)
     }
 
@@ -84,6 +91,7 @@ impl Household {
         let quotas = own.quotas();
         let share = Share {
             ceiling: Ceiling { grants: own.grants(), ..Ceiling::open() },
+            secrets: Some((Lent::of(&house.config, own), OwnSecrets::below(folder))),
             ration: Some(Arc::new(Ration::of(&quotas))),
             purse: Some(Arc::new(Purse::new(quotas.tokens, quotas.cost_micros, spent))),
         };
@@ -101,7 +109,11 @@ impl Household {
         let database = Database::of(&house.config, &house.settings);
         let assembly = Assembly::sharing(&house.engine, settings, &house.terminal, tenant);
         let assembly = assembly.keeping_in(database, &house.config);
-        let Share { ceiling, ration, purse } = share;
+        let Share { ceiling, secrets, ration, purse } = share;
+        let (assembly, secrets) = match secrets {
+            Some((lent, own)) => (assembly.with_vault(TenantVault::new(lent, own.clone())), Some(own)),
+            None => (assembly, None),
+        };
         let outfit = Outfit {
             assembly: Arc::new(assembly),
             config: Arc::clone(&house.config),
@@ -118,7 +130,18 @@ impl Household {
         let (config, data) = (Arc::clone(&house.config), settings.data.clone());
         let tenant = tenant.to_owned();
         let model = house.model.clone();
-        Ok(Self { tenant, workspace, registry, config, ceiling, purse, model, data, hub })
+        Ok(Self { tenant, workspace, registry, config, ceiling, secrets, purse, model, data, hub })
+    }
+
+    /// What its agents may do at most. Its own secrets are for it to use; which there are may change at any time.
+    fn ceiling(&self) -> Result<Ceiling, Refused> {
+        let Some(secrets) = &self.secrets else { return Ok(self.ceiling.clone()) };
+        let own =
+            secrets.names().map_err(|error| Refused::Broken(format!("the secrets of {}: {error}", self.tenant)))?;
+        let mut ceiling = self.ceiling.clone();
+        let own = own.iter().filter_map(|name| name.parse().ok());
+        ceiling.grants.secrets = ceiling.grants.secrets.iter().cloned().chain(own).collect();
+        Ok(ceiling)
     }
 
     /// Where its work is done.
@@ -144,7 +167,7 @@ impl Household {
         let budget = Budget { steps: u32::MAX, time: LONGEST, ..agent.budget() };
         Ok(Client {
             tenant: self.tenant.clone(),
-            ceiling: self.ceiling.clone(),
+            ceiling: self.ceiling()?,
             budget,
             purse: self.purse.clone(),
             workspace: Some(self.workspace.display().to_string()),
@@ -155,8 +178,9 @@ impl Household {
     }
 
     /// Its agents.
-    pub(crate) fn agents(&self) -> Vec<AgentCard> {
+    pub(crate) fn agents(&self) -> Result<Vec<AgentCard>, Refused> {
         let registry = self.looked_at();
+        let ceiling = self.ceiling()?;
         let available = available(&registry);
         let entries = registry.entries().into_iter();
         let cards = entries.filter_map(|entry| {
@@ -170,19 +194,19 @@ impl Household {
                 description: agent.description.clone(),
                 model: agent.model.as_ref().map(ToString::to_string),
                 tools,
-                grants: words::grants(&effective.grants.narrow(&self.ceiling.grants)),
+                grants: words::grants(&effective.grants.narrow(&ceiling.grants)),
                 layer: agent.origin.layer.name().to_owned(),
                 problem: registry.find(&agent.name).err().map(|error| error.to_string()),
             })
         });
-        cards.collect()
+        Ok(cards.collect())
     }
 
     /// What one of its agents may do, asked by the last of others, which was asked by the one before it.
     pub(crate) fn explain(&self, agent: &str, chain: &[String]) -> Result<Value, Refused> {
         let registry = self.looked_at();
         let available = available(&registry);
-        let (mut ceiling, mut asked_by) = (self.ceiling.clone(), format!("tenant {}", self.tenant));
+        let (mut ceiling, mut asked_by) = (self.ceiling()?, format!("tenant {}", self.tenant));
         let mut above: Option<Effective> = None;
         for name in chain {
             let asked = self.asked(&registry, above.as_ref(), name)?;

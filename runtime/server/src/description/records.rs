@@ -219,7 +219,7 @@ pub(crate) struct Usage {
 /// What some runs used up.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct UsageRow {
-    /// The agent, the session or the day.
+    /// The agent, the session or the day; empty for all sessions that were deleted.
     of: String,
     /// How many runs.
     runs: u64,

@@ -108,6 +108,8 @@ pub(super) struct New {
                 ("change_tenant" = (operation_id = "change_tenant", parameters(("tenant" = "$response.body#/id")))),
                 ("list_keys" = (operation_id = "list_keys", parameters(("tenant" = "$response.body#/id")))),
                 ("add_key" = (operation_id = "add_key", parameters(("tenant" = "$response.body#/id")))),
+                ("list_secrets" = (operation_id = "list_secrets", parameters(("tenant" = "$response.body#/id")))),
+                ("keep_secret" = (operation_id = "keep_secret", parameters(("tenant" = "$response.body#/id")))),
                 ("delete_tenant" = (operation_id = "delete_tenant", parameters(("tenant" = "$response.body#/id")))),
             )
         ),
@@ -189,7 +191,7 @@ pub(super) async fn change(
     Ok(Json(shown(app.tenants().change_tenant(&tenant, change).await?)))
 }
 
-/// Removes a tenant with all that it has.
+/// Removes a tenant with all that it has, but for its folder on the server.
 #[utoipa::path(
     delete,
     path = "/api/tenants/{tenant}",
@@ -208,6 +210,7 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, Problem> {
     caller.may(Scope::Admin)?;
     app.tenants().delete_tenant(&tenant).await?;
+    app.house().forget(&tenant)?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Asked {
     /// `agent`, `session` or `day`; `agent` if this is left out.
     #[param(inline, required = false)]
     by: By,
-    /// Only runs that began since.
+    /// Only runs that began since; those of deleted sessions are known by their day (UTC) alone.
     since: Option<Timestamp>,
     /// Only runs of this agent.
     agent: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct Rows {
     data: Vec<UsageRow>,
 }
 
-/// What runs used up.
+/// What runs used up, also those of sessions that were deleted.
 #[utoipa::path(
     get,
     path = "/api/usage",

@@ -52,7 +52,7 @@ export async function usageView() {
     const since = new Date(Date.now() - (period - 1) * DAY).toISOString().slice(0, 10) + "T00:00:00Z";
     const [byDay, byAgent, bySession] = await Promise.all(["day", "agent", "session"].map((by) => api.usage(by, since)));
     const { parts, show } = UNITS[unit];
-    const named = bySession.map((row) => ({ ...row, of: find(row.of) ? short(title(find(row.of)), 40) : row.of.slice(0, 8) }));
+    const named = bySession.map((row) => ({ ...row, of: find(row.of) ? short(title(find(row.of)), 40) : row.of.slice(0, 8) || "deleted" }));
     const again = (change) => async (value) => { change(value); await draw().catch(complain); view.querySelector("[aria-pressed=true]")?.focus(); };
     view.replaceChildren(
       element("div", { class: "row" }, choice("Period", PERIODS, period, again((value) => { period = value; })),

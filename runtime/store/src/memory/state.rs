@@ -15,7 +15,8 @@ use crate::{
     clock::moment,
     idempotency,
     rules::{self, Hold},
-    tenants, usage,
+    tenants,
+    usage::{self, Sums},
     whole::check_whole,
 };
 
@@ -48,6 +49,8 @@ pub(super) struct Tenant {
     moment: i64,
     sessions: BTreeMap<String, Held>,
     runs: BTreeMap<String, Kept>,
+    /// What runs used up whose sessions were deleted.
+    spent: Sums,
     /// By the moment at which a message came.
     queue: BTreeMap<i64, Waiting>,
     audits: Vec<AuditRecord>,
@@ -200,7 +203,9 @@ impl State {
         self.refuse_if_held(key)?;
         let tenant = self.tenant_of(key)?;
         tenant.sessions.remove(&key.id);
-        tenant.runs.retain(|_, kept| kept.record.session.id != key.id);
+        for (_, gone) in tenant.runs.extract_if(.., |_, kept| kept.record.session.id == key.id) {
+            tenant.spent.add_run(&gone.record);
+        }
         tenant.queue.retain(|_, waiting| waiting.message.session.id != key.id);
         Ok(())
     }
@@ -243,7 +248,8 @@ impl State {
     }
 
     pub(super) fn usage(&self, query: &UsageQuery) -> Vec<UsageRow> {
-        let runs = self.tenants.get(&query.tenant).into_iter().flat_map(|tenant| tenant.runs.values());
-        usage::add_up(runs.map(|kept| &kept.record), query)
+        let tenant = self.tenants.get(&query.tenant);
+        let runs = tenant.into_iter().flat_map(|tenant| tenant.runs.values());
+        usage::add_up(runs.map(|kept| &kept.record), tenant.map(|tenant| &tenant.spent), query)
     }
 }

@@ -1,14 +1,13 @@
-//! Looking up what was said, the runs, their calls and what they used up.
+//! Looking up what was said, the runs and their calls.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use palisade_agent::{
-    CallRecord, CallState, Intent, Numbered, RunRecord, RunState, SessionKey, Span, Spending, StoreError, Usage,
-    UsageQuery, UsageRow,
+    CallRecord, CallState, Intent, Numbered, RunRecord, RunState, SessionKey, Spending, StoreError, Usage,
 };
 
-use super::{Fault, Link, Row, Value, Work, link::parse, session::Find, values};
+use super::{Fault, Link, Row, Work, link::parse, session::Find, values};
 use crate::{clock::moment, rules};
 
 /// What was said in a session after some entry.
@@ -93,7 +92,7 @@ pub(super) fn read_run(row: &Row) -> Result<RunRecord, Fault> {
 }
 
 /// Spending from eight columns.
-fn read_spending(row: &Row, first: usize) -> Result<Spending, Fault> {
+pub(super) fn read_spending(row: &Row, first: usize) -> Result<Spending, Fault> {
     Ok(Spending {
         steps: u32::try_from(row.count(first)?).unwrap_or(u32::MAX),
         calls: row.count(first + 1)?,
@@ -186,54 +185,5 @@ impl Work for Calls<'_> {
             Ok(CallRecord { intent: Intent { call: row.json(0)?, idempotent: row.number(1)? != 0 }, state })
         };
         rows.iter().map(call).collect()
-    }
-}
-
-/// What runs used up.
-pub(super) struct AddUp<'a>(pub(super) &'a UsageQuery);
-
-#[async_trait]
-impl Work for AddUp<'_> {
-    type Made = Vec<UsageRow>;
-
-    fn tenant(&self) -> &str {
-        &self.0.tenant
-    }
-
-    async fn run(&self, link: &mut Link<'_>) -> Result<Vec<UsageRow>, Fault> {
-        macro_rules! sums {
-            ($of:literal) => {
-                concat!(
-                    "SELECT ",
-                    $of,
-                    ", count(*), CAST(sum(CASE WHEN ending = '\"answered\"' THEN 1 ELSE 0 END) AS BIGINT), \
-                     CAST(sum(steps) AS BIGINT), CAST(sum(calls) AS BIGINT), CAST(sum(input_tokens) AS BIGINT), \
-                     CAST(sum(output_tokens) AS BIGINT), CAST(sum(cached_tokens) AS BIGINT), \
-                     CAST(sum(cache_written_tokens) AS BIGINT), CAST(sum(cost_micros) AS BIGINT), \
-                     CAST(sum(micros) AS BIGINT) FROM runs WHERE tenant = $1 AND started_at >= $2"
-                )
-            };
-        }
-        let query = self.0;
-        let (sql, group) = match query.by {
-            Span::Agent => (sums!("agent"), " GROUP BY agent"),
-            Span::Session => (sums!("session"), " GROUP BY session"),
-            Span::Day => (sums!("day"), " GROUP BY day"),
-        };
-        let since = query.since.map_or(i64::MIN, |since| since.as_microsecond());
-        let mut values: Vec<Value<'_>> = vec![query.tenant.as_str().into(), since.into()];
-        let of_agent = query.agent.as_deref().map_or("", |agent| {
-            values.push(agent.into());
-            " AND agent = $3"
-        });
-        let rows = link.assembled(format!("{sql}{of_agent}{group}"), &values).await?;
-        let sum = |row: &Row| {
-            let (runs, answered, spending) = (row.count(1)?, row.count(2)?, read_spending(row, 3)?);
-            Ok(UsageRow { of: row.text(0)?, runs, answered, spending })
-        };
-        let mut rows = rows.iter().map(sum).collect::<Result<Vec<_>, Fault>>()?;
-        // Databases disagree about the order of texts.
-        rows.sort_by(|one, other| one.of.cmp(&other.of));
-        Ok(rows)
     }
 }

@@ -6,7 +6,7 @@ use palisade_agent::{LOCAL_TENANT, StoreError, passing};
 
 use super::{
     Fault, Link, values,
-    walls::{WALLS, WINDOWS},
+    walls::{SPENT, WALLS, WINDOWS},
 };
 
 /// What the two databases call things.
@@ -182,10 +182,32 @@ const STEPS: &[&[&str]] = &[
         "CREATE INDEX idempotency_ends ON idempotency (tenant, ends_at)",
         "CREATE INDEX runs_open ON runs (tenant, id) WHERE ended_at IS NULL",
     ],
+    &[
+        // What runs used up whose sessions were deleted.
+        "CREATE TABLE spent (
+        tenant TEXT NOT NULL,
+        day TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        model TEXT NOT NULL,
+        runs BIGINT NOT NULL,
+        answered BIGINT NOT NULL,
+        steps BIGINT NOT NULL,
+        calls BIGINT NOT NULL,
+        input_tokens BIGINT NOT NULL,
+        output_tokens BIGINT NOT NULL,
+        cached_tokens BIGINT NOT NULL,
+        cache_written_tokens BIGINT NOT NULL,
+        cost_micros BIGINT NOT NULL,
+        micros BIGINT NOT NULL,
+        PRIMARY KEY (tenant, day, agent, model)
+    )",
+    ],
 ];
 
 /// The version that knows who tenants are.
 const WITH_TENANTS: i64 = 3;
+/// The version that keeps what deleted runs used up.
+const WITH_SPENT: i64 = 4;
 
 /// The newest version that is known.
 pub(crate) const KNOWN: i64 = STEPS.len() as i64;
@@ -221,9 +243,9 @@ pub(crate) async fn migrate(link: &mut Link<'_>, version: i64, dialect: Dialect)
     }
     if version + 1 == WITH_TENANTS {
         settle(link).await?;
-        if dialect == Dialect::Postgres {
-            wall(link).await?;
-        }
+    }
+    if dialect == Dialect::Postgres {
+        wall(link, version + 1).await?;
     }
     link.run("UPDATE palisade_version SET version = $1", values![version + 1]).await?;
     passing("store.migrate.before_commit");
@@ -242,12 +264,19 @@ async fn settle(link: &mut Link<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Puts up the walls of Postgres. Whatever a later step does to rows of many tenants, it has to take down `FORCE`
-/// for, or it sees none of them.
-async fn wall(link: &mut Link<'_>) -> Result<(), Fault> {
-    // Tenants are listed in an order that does not depend on the language of the server.
-    link.run("ALTER TABLE tenants ALTER COLUMN tenant TYPE TEXT COLLATE \"C\"", &[]).await?;
-    for statement in WALLS.iter().flatten().chain(&WINDOWS) {
+/// Puts up the walls of Postgres that came with a version. Whatever a later step does to rows of many tenants, it has to
+/// take down `FORCE` for, or it sees none of them.
+async fn wall(link: &mut Link<'_>, version: i64) -> Result<(), Fault> {
+    let statements: Vec<&'static str> = match version {
+        WITH_TENANTS => {
+            // Tenants are listed in an order that does not depend on the language of the server.
+            let order = "ALTER TABLE tenants ALTER COLUMN tenant TYPE TEXT COLLATE \"C\"";
+            [order].into_iter().chain(WALLS.into_iter().flatten()).chain(WINDOWS).collect()
+        }
+        WITH_SPENT => SPENT.to_vec(),
+        _ => Vec::new(),
+    };
+    for statement in statements {
         link.run(statement, &[]).await?;
     }
     Ok(())

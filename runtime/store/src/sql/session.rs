@@ -1,14 +1,14 @@
 //! A session's row: reading it whole, changing it, clearing it, taking it away.
 
 use async_trait::async_trait;
-use palisade_agent::{Change, Session, SessionKey, SessionOrigin, StoreError};
+use palisade_agent::{Change, Session, SessionKey, SessionOrigin, StoreError, passing};
 
 use super::{
     Fault, Instants, Link, Row, Work,
     hold::{leave_behind, locked, next_moment},
     instants,
     link::parse,
-    values,
+    usage, values,
 };
 use crate::{clock::moment, rules};
 
@@ -161,7 +161,7 @@ impl Work for Clear<'_> {
     }
 }
 
-/// Takes away a session with all that belongs to it.
+/// Takes away a session with all that belongs to it. What its runs used up is still counted.
 pub(super) struct Delete<'a>(pub(super) &'a SessionKey);
 
 #[async_trait]
@@ -179,6 +179,8 @@ impl Work for Delete<'_> {
     async fn run(&self, link: &mut Link<'_>) -> Result<(), Fault> {
         let key = self.0;
         locked(link, key).await?.refuse_if_live(key, link.now)?;
+        usage::keep(link, key).await?;
+        passing("store.delete.usage");
         link.run("DELETE FROM sessions WHERE tenant = $1 AND id = $2", values![&key.tenant, &key.id]).await?;
         Ok(())
     }

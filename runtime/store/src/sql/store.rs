@@ -14,10 +14,11 @@ use super::{
     create::Create,
     hold::Renew,
     listing::{Count, List},
-    look::{AddUp, Calls, Entries, FindRun, LastRun},
+    look::{Calls, Entries, FindRun, LastRun},
     message::{Audit, Audits, Enqueue, NextQueued},
     record::Record,
     session::{Alter, Clear, Delete, Find},
+    usage::AddUp,
 };
 use crate::rules;
 

@@ -259,6 +259,7 @@ impl Work for Delete<'_> {
         for statement in [
             // With their entries, runs, calls, events and messages.
             "DELETE FROM sessions WHERE tenant = $1",
+            "DELETE FROM spent WHERE tenant = $1",
             "DELETE FROM audits WHERE tenant = $1",
             // With their values.
             "DELETE FROM spaces WHERE tenant = $1",

@@ -63,6 +63,8 @@ hold! {
         a_call_is_meant_once_and_has_one_result
         anything_a_model_can_say_is_kept
         usage_adds_up
+        what_was_used_up_stays_when_a_session_goes
+        a_sum_of_what_is_gone_never_runs_over
         audit_records_come_newest_first
         a_session_begins_with_what_was_said_elsewhere;
     spaces:

@@ -11,10 +11,10 @@ use std::{
     sync::Mutex,
 };
 
-use palisade_agent::{Change, Listing, Store, StoreError, at_instants};
+use palisade_agent::{Change, Listing, Span, Store, StoreError, UsageQuery, at_instants};
 use palisade_store::{INSTANTS, Kept, SERVER_INSTANTS, SPACE_INSTANTS, Space, Spaces as _, Sqlite, this_process};
 
-use crate::said::{LASTS, answered, batch, key, message, numbers, run, session, user};
+use crate::said::{LASTS, answered, batch, begun, key, message, numbers, run, session, user};
 
 /// Starts this program again as somebody who plays `part` with the database at `path`.
 fn start(part: &str, path: &Path) -> Child {
@@ -212,7 +212,9 @@ async fn do_everything(path: &Path, tell: impl Fn(&str)) {
     let kept = store.keep(&space(), "key", b"value", 8).await.unwrap();
     assert_eq!(kept, Kept::Yes);
     tell("kept");
-    store.create(session("a", "other")).await.unwrap();
+    let other = begun(&store, "a", "other").await;
+    store.end(&other, &answered(50)).await.unwrap();
+    tell("worked");
     store.clear(&self::key("a", "other")).await.unwrap();
     store.delete(&self::key("a", "other")).await.unwrap();
     tell("deleted");
@@ -286,4 +288,9 @@ async fn check(store: &Sqlite, said: &[&str], instant: &str) {
     let audits = store.audits("a", None, 9).await.unwrap().len();
     assert!(audits <= 1 && (!was("audited") || audits == 1), "{instant}");
     assert!(!was("deleted") || sessions.len() == 1, "{instant}");
+    // What was used up is counted once, before and after what used it is gone.
+    let query = UsageQuery { tenant: "a".into(), by: Span::Day, since: None, agent: None };
+    let used: u64 = store.usage(&query).await.unwrap().iter().map(|row| row.spending.usage.input_tokens).sum();
+    let own = store.last_run(&key).await.unwrap().map_or(0, |last| last.spending.usage.input_tokens);
+    assert!(used - own == 50 || (used == own && !was("worked")), "{instant}: {used} of which {own}");
 }

@@ -2,7 +2,7 @@
 
 use std::{fs::Permissions, os::unix::fs::PermissionsExt, path::Path};
 
-use palisade_agent::{LOCAL_TENANT, Store, StoreError};
+use palisade_agent::{LOCAL_TENANT, Span, Store, StoreError, UsageQuery};
 use palisade_store::{Memory, NewTenant, OpenRuns, Postgres, Space, Spaces, Sqlite, Tenants};
 use serde_json::json;
 use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
@@ -13,6 +13,8 @@ use crate::{
 };
 
 const TWO: &str = include_str!("versions/two.sql");
+const THREE: &str = include_str!("versions/three.sql");
+const WALLS: &str = include_str!("versions/three_walls.sql");
 const VALUE: &str = "INSERT INTO space_values (tenant, space, key, value) VALUES ('local', 'plugin', $1, $2)";
 
 async fn two_in_file(path: &Path) {
@@ -29,6 +31,22 @@ async fn two_in_server(address: &str) {
     connection.execute("CREATE SCHEMA palisade; SET search_path TO palisade").await.unwrap();
     sqlx::raw_sql(TWO).execute(&mut connection).await.unwrap();
     sqlx::query(VALUE).bind(&b"key"[..]).bind(&b"value"[..]).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+async fn three_in_file(path: &Path) {
+    two_in_file(path).await;
+    let mut connection = SqliteConnection::connect(&format!("sqlite:{}", path.display())).await.unwrap();
+    sqlx::raw_sql(THREE).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+async fn three_in_server(address: &str) {
+    two_in_server(address).await;
+    let mut connection = PgConnection::connect(address).await.unwrap();
+    connection.execute("SET search_path TO palisade").await.unwrap();
+    sqlx::raw_sql(THREE).execute(&mut connection).await.unwrap();
+    sqlx::raw_sql(WALLS).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
 }
 
@@ -55,11 +73,17 @@ async fn goes_on<S: Store + Spaces + Tenants + OpenRuns>(store: &S) {
     let new = NewTenant { id: "b".into(), name: "B".into(), settings: json!({}) };
     store.create_tenant(new).await.unwrap();
     assert_eq!(store.session(&key("b", "s")).await.unwrap().id, "s");
+    // What a run of then used up stays known when its session goes.
+    let usage = UsageQuery { tenant: "b".into(), by: Span::Day, since: None, agent: None };
+    let used = store.usage(&usage).await.unwrap();
+    assert_eq!((used[0].of.as_str(), used[0].spending.usage.input_tokens), ("2023-11-14", 7));
+    store.delete(&key("b", "s")).await.unwrap();
+    assert_eq!(store.usage(&usage).await.unwrap(), used);
 }
 
 /// STO-09
 #[tokio::test]
-async fn a_file_of_the_version_before_is_brought_up_to_date() {
+async fn a_file_of_a_version_without_tenants_is_brought_up_to_date() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     two_in_file(&path).await;
@@ -72,7 +96,7 @@ async fn a_file_of_the_version_before_is_brought_up_to_date() {
 
 /// STO-09
 #[tokio::test]
-async fn a_server_of_the_version_before_is_brought_up_to_date_once() {
+async fn a_server_of_a_version_without_tenants_is_brought_up_to_date_once() {
     let Some(address) = cluster::database().await else { return };
     two_in_server(&address).await;
     let opened = futures_util::future::join_all((0..4).map(|_| Postgres::connect(&address))).await;
@@ -81,6 +105,25 @@ async fn a_server_of_the_version_before_is_brought_up_to_date_once() {
     for store in &stores {
         assert_eq!(numbers(store, &key(LOCAL_TENANT, "s")).await, [1, 2]);
     }
+}
+
+/// STO-09
+#[tokio::test]
+async fn a_file_that_forgot_what_deleted_runs_used_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    three_in_file(&path).await;
+    goes_on(&Sqlite::open(&path).await.unwrap()).await;
+}
+
+/// STO-09
+#[tokio::test]
+async fn a_server_that_forgot_what_deleted_runs_used_is_brought_up_to_date_once() {
+    let Some(address) = cluster::database().await else { return };
+    three_in_server(&address).await;
+    let opened = futures_util::future::join_all((0..4).map(|_| Postgres::connect(&address))).await;
+    let stores: Vec<Postgres> = opened.into_iter().map(Result::unwrap).collect();
+    goes_on(&stores[0]).await;
 }
 
 /// STO-09: a step that breaks off is as if it had not begun.

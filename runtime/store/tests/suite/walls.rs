@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use crate::{
     cluster,
     conformance::tenants::{new_key, tenant},
-    said::{LASTS, batch, begun, intent, message, user},
+    said::{LASTS, answered, batch, begun, intent, message, user},
 };
 
 /// All tables that have a tenant, as the database knows them.
@@ -37,6 +37,9 @@ async fn filled(store: &Postgres) {
         let space = Space { tenant: id.into(), name: "plugin".into() };
         assert_eq!(store.keep(&space, "key", b"value", 100).await.unwrap(), Kept::Yes);
         assert_eq!(Idempotency::begin(store, id, "r", [7; 32], LASTS).await.unwrap(), Begun::Fresh);
+        let gone = begun(store, id, "gone").await;
+        store.end(&gone, &answered(1)).await.unwrap();
+        store.delete(&gone.session).await.unwrap();
     }
 }
 
@@ -58,7 +61,7 @@ async fn walled() -> Option<(String, Postgres, Vec<String>)> {
     filled(&store).await;
     let mut administrator = PgConnection::connect(&cluster::for_administrator(&address)).await.unwrap();
     let tables = tables(&mut administrator).await;
-    assert_eq!(tables.len(), 12, "{tables:?}");
+    assert_eq!(tables.len(), 13, "{tables:?}");
     for table in &tables {
         let seen = shown(&mut administrator, table).await;
         assert!(seen.contains(&"a".to_owned()) && seen.contains(&"b".to_owned()), "{table}: {seen:?}");

@@ -8,12 +8,17 @@ use palisade_grants::{Denial, NamesGrant, PermittedRequest};
 use secrecy::{ExposeSecret as _, SecretString};
 use wasmtime_wasi_http::Error;
 
-use crate::{Network, network::Vault};
+use crate::{
+    Network,
+    network::{Binding, Vault},
+};
 
 /// A secret that belongs into a header.
 pub(super) struct Wanted {
     name: String,
     header: HeaderName,
+    /// Where it belonged when it was permitted.
+    binding: Option<Binding>,
 }
 
 /// The same with its value.
@@ -38,17 +43,23 @@ pub(super) fn find(
             let binding = vault.and_then(|vault| vault.binding(name));
             let bound_to = binding.as_ref().map(|binding| (&binding.host, binding.header.as_str()));
             permitted.permit_secret(granted, name, bound_to, header.as_str())?;
-            wanted.push(Wanted { name: name.to_owned(), header: header.clone() });
+            wanted.push(Wanted { name: name.to_owned(), header: header.clone(), binding });
         }
     }
     Ok(wanted)
 }
 
-/// Asks for the values, now: one that was replaced is not used again.
+/// Asks for the values, now: one that was replaced is not used again, and one that belongs elsewhere by now is not sent.
 pub(super) async fn fetch(network: &Network, wanted: Vec<Wanted>) -> Result<Vec<Fetched>, Error> {
     let Some(vault) = network.vault.clone().filter(|_| !wanted.is_empty()) else { return Ok(Vec::new()) };
     let fetching = tokio::task::spawn_blocking(move || {
-        let fetch = |wanted: Wanted| vault.value(&wanted.name).map(|value| Fetched { wanted, value });
+        let fetch = |wanted: Wanted| {
+            let value = vault.value(&wanted.name)?;
+            match vault.binding(&wanted.name) == wanted.binding {
+                true => Ok(Fetched { wanted, value }),
+                false => Err(format!("`{}` belongs elsewhere by now", wanted.name)),
+            }
+        };
         wanted.into_iter().map(fetch).collect::<Result<Vec<_>, _>>()
     });
     let fetched = fetching.await.map_err(|_| Error::ConfigurationError)?;

@@ -154,6 +154,70 @@ pub(super) async fn usage_adds_up(store: &dyn Store) {
     assert!(store.usage(&query(Span::Agent)).await.unwrap()[1].spending.calls > 1_000_000_000);
 }
 
+/// S9
+pub(super) async fn what_was_used_up_stays_when_a_session_goes(store: &dyn Store) {
+    for (id, agent, model, tokens) in [
+        ("1", "clerk", "one", 10),
+        ("2", "clerk", "two", 20),
+        ("3", "Other", "one", 40),
+        ("4", "clerk", "one", 80),
+        ("5", "clerk", "one", 160),
+    ] {
+        store.create(palisade_agent::NewSession { agent: agent.into(), ..session("a", id) }).await.unwrap();
+        let new = palisade_agent::NewRun {
+            agent: agent.into(),
+            model: model.into(),
+            ..run(&key("a", id), "x", vec![user("u")])
+        };
+        let lease = store.begin(new).await.unwrap();
+        let ending = if id == "2" { Ending::Cancelled } else { Ending::Answered };
+        store.end(&lease, &RunEnd { ending, spending: spending(tokens) }).await.unwrap();
+    }
+    begun(store, "b", "1").await;
+    let query = |by| UsageQuery { tenant: "a".into(), by, since: None, agent: None };
+    let agents = store.usage(&query(Span::Agent)).await.unwrap();
+    let days = store.usage(&query(Span::Day)).await.unwrap();
+    let since = store.last_run(&key("a", "5")).await.unwrap().map(|last| last.started_at);
+    for id in ["1", "2", "3", "4"] {
+        store.delete(&key("a", id)).await.unwrap();
+        assert_eq!(store.usage(&query(Span::Agent)).await.unwrap(), agents, "{id}");
+        assert_eq!(store.usage(&query(Span::Day)).await.unwrap(), days, "{id}");
+    }
+    // Which session it was is not known any more.
+    let sessions = store.usage(&query(Span::Session)).await.unwrap();
+    let found: Vec<_> =
+        sessions.iter().map(|row| (row.of.as_str(), row.runs, row.answered, row.spending.usage.input_tokens)).collect();
+    assert_eq!(found, [("", 4, 3, 150), ("5", 1, 1, 160)]);
+    // Nor when on a day: the others began earlier on it.
+    let since = UsageQuery { since, ..query(Span::Agent) };
+    assert_eq!(store.usage(&since).await.unwrap(), agents);
+    let later = UsageQuery { since: Some(Timestamp::MAX), ..query(Span::Agent) };
+    assert!(store.usage(&later).await.unwrap().is_empty());
+    let other = UsageQuery { agent: Some("Other".into()), ..query(Span::Day) };
+    assert_eq!(store.usage(&other).await.unwrap()[0].spending, spending(40));
+    // A session of the same id begins anew.
+    store.create(session("a", "1")).await.unwrap();
+    assert_eq!(store.usage(&query(Span::Agent)).await.unwrap(), agents);
+    let theirs = UsageQuery { tenant: "b".into(), ..query(Span::Agent) };
+    assert_eq!(store.usage(&theirs).await.unwrap()[0].runs, 1, "another tenant's are its own");
+    assert!(store.usage(&UsageQuery { tenant: "c".into(), ..query(Span::Day) }).await.unwrap().is_empty());
+}
+
+/// A provider may say that it took any number of tokens. Sessions go all the same.
+pub(super) async fn a_sum_of_what_is_gone_never_runs_over(store: &dyn Store) {
+    let huge = palisade_agent::Spending { steps: u32::MAX, calls: u64::MAX, ..spending(u64::MAX) };
+    for id in ["1", "2", "3"] {
+        let lease = begun(store, "a", id).await;
+        store.end(&lease, &RunEnd { ending: Ending::Answered, spending: huge }).await.unwrap();
+        store.delete(&lease.session).await.unwrap();
+    }
+    let query = UsageQuery { tenant: "a".into(), by: Span::Agent, since: None, agent: None };
+    let row = &store.usage(&query).await.unwrap()[0];
+    let usage = row.spending.usage;
+    assert_eq!((row.runs, usage.input_tokens, usage.output_tokens), (3, 1_000_000_000_000_000, 3));
+    assert_eq!((row.spending.steps, row.spending.calls), (u32::MAX, 1_000_000_000_000_000));
+}
+
 pub(super) async fn audit_records_come_newest_first(store: &dyn Store) {
     let record = |kind: &str, session: Option<&str>| AuditRecord {
         tenant: "a".into(),

@@ -145,9 +145,13 @@ where
         store.audit(&record).await.unwrap();
         let space = Space { tenant: (*tenant).into(), name: "plugin".into() };
         assert_eq!(store.keep(&space, "key", b"value", 100).await.unwrap(), Kept::Yes);
-        let begun = Idempotency::begin(store, tenant, "r", [7; 32], LASTS).await.unwrap();
-        assert_eq!(begun, Begun::Fresh);
+        let fresh = Idempotency::begin(store, tenant, "r", [7; 32], LASTS).await.unwrap();
+        assert_eq!(fresh, Begun::Fresh);
         store.finish(tenant, "r", "1").await.unwrap();
+        // Of this one only what it used up is left.
+        let gone = begun(store, tenant, "gone").await;
+        store.end(&gone, &answered(5)).await.unwrap();
+        store.delete(&gone.session).await.unwrap();
     }
 }
 
@@ -162,7 +166,7 @@ where
     [
         store.sessions(&listing).await.unwrap().len(),
         store.audits(tenant, None, 9).await.unwrap().len(),
-        store.usage(&usage).await.unwrap().len(),
+        usize::from(store.usage(&usage).await.unwrap().iter().map(|row| row.runs).sum::<u64>() == 2),
         Spaces::keys(store, &space, "").await.unwrap().len(),
         Tenants::keys(store, tenant).await.map_or(0, |keys| keys.len()),
         usize::from(store.value(&space, "key").await.unwrap().is_some()),
@@ -179,6 +183,8 @@ where
     assert_eq!(belongings(store, "a").await, [1; 7]);
     store.delete_tenant("a").await.unwrap();
     assert_eq!(belongings(store, "a").await, [0; 7]);
+    let usage = UsageQuery { tenant: "a".into(), by: Span::Agent, since: None, agent: None };
+    assert!(store.usage(&usage).await.unwrap().is_empty(), "also what deleted sessions used up");
     assert_eq!(store.events("a", &run, 0, 9).await, Err(StoreError::NoRun(run.clone())));
     assert_eq!(store.entries(&key("a", "s"), 0, 9).await, Err(StoreError::NoSession("s".into())));
     assert_eq!(store.calls("a", &run).await, Err(StoreError::NoRun(run)));
