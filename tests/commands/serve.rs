@@ -9,6 +9,8 @@ mod crash;
 mod described;
 mod keys;
 mod mcp;
+mod mcp_clients;
+mod mcp_tools;
 mod model;
 mod panels;
 mod quotas;

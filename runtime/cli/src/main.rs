@@ -15,6 +15,7 @@ mod ended;
 mod events;
 mod interrupts;
 mod native;
+mod offers;
 mod outside;
 mod places;
 mod render;

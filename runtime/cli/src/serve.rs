@@ -14,6 +14,7 @@ use std::{
 
 use async_trait::async_trait;
 use palisade_agent::{Asker, Client, Delegation, LOCAL_TENANT, Purse, Span, Store, Usage, UsageQuery, Watcher};
+use palisade_mcp::{AgentOffer, Offer};
 use palisade_sandbox::Engine;
 use palisade_server::{AgentCard, House, NewSecret, Quotas, Refused, SecretCard, ToolCard};
 use palisade_store::Tenants;
@@ -156,6 +157,17 @@ impl House for LocalHouse {
     fn forget(&self, tenant: &str) -> Result<(), Refused> {
         self.households.lock().unwrap_or_else(PoisonError::into_inner).remove(tenant);
         OwnSecrets::below(&tenant_folder(&self.settings, tenant)?).forget()
+    }
+
+    async fn offered_tools(&self, tenant: &str, agent: &str) -> Result<Offer, Refused> {
+        let (household, agent) = (self.household(tenant).await?, agent.to_owned());
+        // Machine code may have to be loaded, and a server of others to be met.
+        let offered = tokio::task::spawn_blocking(move || household.offered_tools(&agent));
+        offered.await.map_err(|error| Refused::Broken(error.to_string()))?
+    }
+
+    async fn offered_agents(&self, tenant: &str) -> Result<Vec<AgentOffer>, Refused> {
+        self.household(tenant).await?.offered_agents()
     }
 
     async fn hub(&self, tenant: &str) -> Result<Arc<Delegation>, Refused> {

@@ -15,8 +15,8 @@ use crate::{Offer, serve};
 /// The versions that are spoken one message at a time.
 pub const VERSIONS: [&str; 4] = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
-/// The first version without a beginning.
-const STATELESS: &str = "2026-07-28";
+/// The newest of them, and the first without a beginning.
+pub const NEWEST: &str = "2026-07-28";
 /// What a client speaks that does not say it.
 const UNSAID: &str = "2025-03-26";
 /// The answer to what nobody outside has asked.
@@ -79,7 +79,7 @@ impl Exchange {
         let begins = outline.method.as_deref() == Some("initialize");
         if outline.version.is_none() && !begins {
             // One that names the newest version and does not say so in the message is held to the one before it.
-            let said = said.filter(|said| *said != STATELESS).unwrap_or(UNSAID);
+            let said = said.filter(|said| *said != NEWEST).unwrap_or(UNSAID);
             let client = json!({ "name": "http", "version": "0" });
             let params = json!({ "protocolVersion": said, "capabilities": {}, "clientInfo": client });
             lines.push(

@@ -22,6 +22,6 @@ mod tests;
 
 pub use agents::{AGENT_PREFIX, AgentOffer, AgentTool, Answer, Runs, Work};
 pub use client::{Client, ClientError, Pieces, Posted, Posting, Said, Told};
-pub use exchange::{Exchange, Outline, VERSIONS};
+pub use exchange::{Exchange, NEWEST, Outline, VERSIONS};
 pub use hints::Hints;
 pub use server::{Offer, ServeError, Server, serve};

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use palisade_agent::{Cancellation, Event, FailureKind, ToolCall, ToolOutcome, ToolResult, Toolbox, cancellation};
+use palisade_agent::{
+    Cancellation, DuplicateTool, Event, FailureKind, Tool as AnyTool, ToolCall, ToolOutcome, ToolResult, Toolbox,
+    cancellation,
+};
 use rmcp::{
     ErrorData, Peer, RoleServer, ServerHandler,
     model::{
@@ -20,7 +23,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Hints, lines::Lines};
+use crate::{AGENT_PREFIX, AgentOffer, AgentTool, Hints, Runs, lines::Lines};
 
 /// How many calls are made at once; who wants more waits for an answer first.
 const CALLS: usize = 64;
@@ -38,6 +41,23 @@ pub struct Offer {
     pub hints: BTreeMap<String, Hints>,
     /// Whose tools these are and where they work, for the model on the other side.
     pub instructions: String,
+}
+
+impl Offer {
+    /// Agents that work where that one says, and nothing else.
+    pub fn of_agents(instructions: &str, agents: &[AgentOffer], runs: &Arc<dyn Runs>) -> Result<Self, DuplicateTool> {
+        let none = || Toolbox::new(Vec::new());
+        let (tools, instructions) = (none()?, instructions.to_owned());
+        Self { tools, agents: none()?, hints: BTreeMap::new(), instructions }.with_agents(agents, runs)
+    }
+
+    /// The same, and agents that work where that one says.
+    pub fn with_agents(mut self, agents: &[AgentOffer], runs: &Arc<dyn Runs>) -> Result<Self, DuplicateTool> {
+        let tools = agents.iter().map(|agent| Arc::new(AgentTool::new(agent, Arc::clone(runs))) as Arc<dyn AnyTool>);
+        self.agents = Toolbox::new(tools.collect())?;
+        self.hints.extend(agents.iter().map(|agent| (format!("{AGENT_PREFIX}{}", agent.name), agent.hints)));
+        Ok(self)
+    }
 }
 
 /// Serves an offer, to one client or to many.

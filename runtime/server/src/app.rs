@@ -24,7 +24,7 @@ use crate::{
     metrics::Metrics,
     problem::Problem,
     rate::Rate,
-    routes,
+    routes::{self, Underway},
     runs::Runs,
 };
 
@@ -53,6 +53,7 @@ struct Inner {
     admission: Admission,
     metrics: Metrics,
     rate: Rate,
+    underway: Underway,
 }
 
 /// How many runs that were left behind are looked at together.
@@ -63,7 +64,16 @@ impl App {
     pub fn new(settings: Settings, database: Database, house: Arc<dyn House>) -> Self {
         let runs = Runs::new(Arc::clone(&house), Arc::clone(&database.events));
         let (admission, metrics, rate) = (Admission::of(settings.runs), Metrics::default(), Rate::default());
-        Self(Arc::new(Inner { settings, database, house, runs, admission, metrics, rate }))
+        Self(Arc::new(Inner {
+            settings,
+            database,
+            house,
+            runs,
+            admission,
+            metrics,
+            rate,
+            underway: Underway::default(),
+        }))
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -108,6 +118,10 @@ impl App {
 
     pub(crate) fn admission(&self) -> &Admission {
         &self.0.admission
+    }
+
+    pub(crate) fn underway(&self) -> &Underway {
+        &self.0.underway
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
@@ -173,12 +187,12 @@ impl App {
         self.store().end(&lease, &RunEnd { ending, spending: run.spending }).await
     }
 
-    /// Lets nobody in any more, and waits until all runs are over. What is not over by then is left as it is: the next
+    /// Lets nobody in any more, and waits until all runs and calls are over. What is not over by then is left as it is: the next
     /// server goes on with it.
     pub async fn drain(&self, patience: Duration) {
         self.admission().close();
         let idle = async {
-            while self.runs().count() > 0 {
+            while self.admission().counts().0 > 0 {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use palisade_agent::{Asker, Client, Delegation, Watcher};
+use palisade_mcp::{AgentOffer, Offer};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,6 +24,13 @@ pub trait House: Send + Sync + 'static {
 
     /// The plugins of a tenant, as `palisade plugins list --json` has them.
     async fn plugins(&self, tenant: &str) -> Result<Value, Refused>;
+
+    /// The tools of one of a tenant's agents as a run of it would have them, for whoever calls them without one. Nobody is
+    /// asked: what somebody would have to allow is refused.
+    async fn offered_tools(&self, tenant: &str, agent: &str) -> Result<Offer, Refused>;
+
+    /// The agents of a tenant that can be had work as tools, and what is told of each.
+    async fn offered_agents(&self, tenant: &str) -> Result<Vec<AgentOffer>, Refused>;
 
     /// What a tenant's settings come to, as they are kept: checked, so that nothing is set that is not enforced.
     fn settings(&self, settings: Value) -> Result<Value, Refused>;
@@ -134,7 +142,7 @@ pub struct NewSecret {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quotas {
-    /// Runs at the same time; others wait for their turn.
+    /// Runs at the same time, and calls over MCP that belong to none; others wait for their turn.
     pub runs: Option<u32>,
     /// Runs that may wait; more are refused.
     pub waiting: Option<u32>,

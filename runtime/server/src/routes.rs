@@ -17,6 +17,8 @@ use palisade_agent::Inquiry;
 use utoipa::OpenApi as _;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
+pub(crate) use mcp::Underway;
+
 use crate::{
     admission::Share, app::App, compat, description::Common, entry::Caller, house::Quotas, problem::Problem,
     runs::Started,

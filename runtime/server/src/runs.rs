@@ -151,11 +151,6 @@ impl Runs {
         self.lock().get(&(tenant.to_owned(), run.to_owned())).cloned()
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
-        self.lock().len()
-    }
-
     /// What was told of a run, from a number on.
     pub(crate) async fn told(
         &self,

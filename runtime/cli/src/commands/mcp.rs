@@ -3,15 +3,17 @@
 
 mod list;
 mod runs;
-mod tools;
 mod trust;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use anyhow::Context as _;
-use palisade_agent::{Cancellation, Canceller, Tool, Toolbox, cancellation};
+use palisade_agent::{Cancellation, Canceller, cancellation};
 use palisade_catalog::{SharedRegistry, available, effective};
-use palisade_mcp::{AGENT_PREFIX, AgentTool, Offer, Runs, serve};
+use palisade_mcp::{Runs, serve};
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
@@ -19,15 +21,14 @@ use tokio::{
 
 use crate::{
     Exit,
+    assemble::Assembly,
     commands::{
         completions as complete,
-        mcp::{
-            runs::{LocalRuns, Workplace},
-            tools::Workbench,
-        },
+        mcp::runs::{LocalRuns, Workplace},
     },
     conversation::LOOK_AGAIN,
-    database,
+    crew::Outfit,
+    database, offers,
     places::Lookup,
     render::{Line, Style, Terminal, words},
     servers,
@@ -93,9 +94,6 @@ const DEFAULT: &str = "explore";
 /// How long runs are waited for that were told to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How much of a description is passed on.
-const DESCRIPTION: usize = 1024;
-
 pub(crate) fn run(arguments: &Arguments, settings: &Settings, terminal: &Terminal) -> anyhow::Result<Exit> {
     match &arguments.command {
         Some(Command::List(arguments)) => list::run(arguments, settings, terminal),
@@ -117,38 +115,47 @@ fn serve_agents(arguments: &Arguments, settings: &Settings, terminal: &Terminal)
     own.warnings.iter().for_each(|warning| terminal.warning(warning));
     let grants = words::grants(&own.grants);
     let shared = SharedRegistry::new(registry).looking_every(LOOK_AGAIN);
-    let bench = Workbench::new(settings, terminal, &config, workspace.clone(), shared.clone())?;
-    let (tools, mut hints) = bench.toolbox(own)?;
+    let place = workspace.display().to_string();
+    let outfit = Arc::new(Outfit {
+        assembly: Arc::new(Assembly::start_at(settings, terminal, config.typed.apart)?.reaching(&config)),
+        config: Arc::clone(&config),
+        workspace: workspace.clone(),
+        ration: None,
+        data: settings.data.clone(),
+        connected: Mutex::default(),
+    });
+    let (mut offer, left_out) =
+        offers::tools(&outfit, &shared, &own, &agent.name, &place).map_err(anyhow::Error::msg)?;
+    left_out.iter().for_each(|warning| terminal.warning(warning));
 
     let workplace = Workplace {
         settings: settings.clone(),
         terminal: terminal.clone(),
         config,
-        workspace: workspace.clone(),
+        workspace,
         shared,
         model: arguments.model.clone(),
     };
     let (runs, settled) = LocalRuns::new(workplace);
-    let offered = if arguments.agent.is_some() { Vec::new() } else { runs.offers()? };
-    hints.extend(offered.iter().map(|offer| (format!("{AGENT_PREFIX}{}", offer.name), offer.hints)));
-    let runs: Arc<dyn Runs> = Arc::new(runs);
-    let agents = offered.iter().map(|offer| Arc::new(AgentTool::new(offer, Arc::clone(&runs))) as Arc<dyn Tool>);
-    let agents = Toolbox::new(agents.collect())?;
-    drop(runs);
+    if arguments.agent.is_none() {
+        let agents = runs.offers()?;
+        let runs: Arc<dyn Runs> = Arc::new(runs);
+        offer = offer.with_agents(&agents, &runs)?;
+        offer.instructions += " `agent_NAME` lets an agent work on a task of its own and gives its answer.";
+    } else {
+        drop(runs);
+    }
 
-    let count = words::count(tools.specs().len(), "tool", "tools");
-    let others = match agents.specs().len() {
+    let count = words::count(offer.tools.specs().len(), "tool", "tools");
+    let others = match offer.agents.specs().len() {
         0 => String::new(),
         others => format!(" and {}", words::count(others, "agent", "agents")),
     };
-    let place = workspace.display();
     let line = Line::new()
         .add(Style::Bold, &agent.name)
         .add(Style::Plain, &format!(" · {count}{others} · {place} · {grants}"));
-    let instructions = instructions(&agent.name, &place.to_string(), &grants, !agents.specs().is_empty());
 
     let runtime = database::runtime()?;
-    let offer = Offer { tools, agents, hints, instructions };
     let told_to_end = ended_by_signals(&runtime)?;
     // Whoever has read this line can count on Ctrl-C.
     terminal.note(&line);
@@ -161,18 +168,6 @@ fn serve_agents(arguments: &Arguments, settings: &Settings, terminal: &Terminal)
     runtime.shutdown_background();
     served?;
     Ok(Exit::Done)
-}
-
-/// What the model on the other side should know.
-fn instructions(agent: &str, workspace: &str, grants: &str, with_agents: bool) -> String {
-    let mut text = format!(
-        "The tools of the Palisade agent `{agent}`. They work in {workspace}, paths are relative to it, and each call runs \
-         in a sandbox that holds no more than: {grants}. A call that is refused says what would allow it."
-    );
-    if with_agents {
-        text += " `agent_NAME` lets an agent work on a task of its own and gives its answer.";
-    }
-    text
 }
 
 /// Told when somebody wants the program to end, by Ctrl-C or as services are ended.
@@ -188,10 +183,4 @@ fn ended_by_signals(runtime: &Runtime) -> anyhow::Result<Cancellation> {
         });
     }
     Ok(told)
-}
-
-/// A description of an agent on one line.
-fn described(description: &str) -> String {
-    let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(DESCRIPTION).collect()
 }

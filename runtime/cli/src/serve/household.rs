@@ -13,9 +13,10 @@ use palisade_agent::{
     Purse, Usage, Watcher,
 };
 use palisade_catalog::{
-    Effective, Explanation, FindError, LocalCrew, Registry, SharedRegistry, Under, available, effective,
-    effective_under, skills_of,
+    Effective, Explanation, FindError, LocalCrew, Outfitter as _, Registry, SharedRegistry, Under, available,
+    effective, effective_under, skills_of,
 };
+use palisade_mcp::{AgentOffer, Offer};
 use palisade_server::{AgentCard, Refused, ToolCard};
 use serde_json::{Value, json};
 
@@ -29,6 +30,7 @@ use crate::{
     config::Config,
     crew::Outfit,
     database::Database,
+    offers,
     outside::Place,
     places::Lookup,
     render::words,
@@ -54,6 +56,7 @@ pub(crate) struct Household {
     model: Option<String>,
     data: Option<PathBuf>,
     hub: Arc<Delegation>,
+    outfit: Arc<Outfit>,
 }
 
 /// What a tenant may do and use up.
@@ -114,23 +117,23 @@ impl Household {
             Some((lent, own)) => (assembly.with_vault(TenantVault::new(lent, own.clone())), Some(own)),
             None => (assembly, None),
         };
-        let outfit = Outfit {
+        let outfit = Arc::new(Outfit {
             assembly: Arc::new(assembly),
             config: Arc::clone(&house.config),
             workspace: workspace.clone(),
             ration,
             data: settings.data.clone(),
             connected: Mutex::new(HashMap::new()),
-        };
+        });
         let registry = SharedRegistry::new(registry).looking_every(LOOK_AGAIN);
-        let crew = LocalCrew::new(registry.clone(), workspace.clone(), Arc::new(outfit))
+        let crew = LocalCrew::new(registry.clone(), workspace.clone(), Arc::<Outfit>::clone(&outfit))
             .intersecting(house.config.typed.intersects);
         let (limits, owner) = (DelegationLimits::default(), palisade_store::this_process());
         let hub = Arc::new(Delegation::new(Arc::clone(&house.store), Arc::new(crew), limits, owner));
         let (config, data) = (Arc::clone(&house.config), settings.data.clone());
         let tenant = tenant.to_owned();
         let model = house.model.clone();
-        Ok(Self { tenant, workspace, registry, config, ceiling, secrets, purse, model, data, hub })
+        Ok(Self { tenant, workspace, registry, config, ceiling, secrets, purse, model, data, hub, outfit })
     }
 
     /// What its agents may do at most. Its own secrets are for it to use; which there are may change at any time.
@@ -175,6 +178,39 @@ impl Household {
             watcher,
             asker: Some(asker),
         })
+    }
+
+    /// The tools of one of its agents, for whoever calls them itself.
+    pub(crate) fn offered_tools(&self, agent: &str) -> Result<Offer, Refused> {
+        let mut registry = self.looked_at();
+        let agent = registry.find(agent).map_err(refused)?;
+        if agent.hidden || !agent.ui_visible {
+            return Err(Refused::Unknown(format!("`{}` is for other agents alone", agent.name)));
+        }
+        let agent = self.config.budgeted(agent);
+        if !registry.unmet(&agent).is_empty() {
+            self.outfit.meet(&agent, &self.registry);
+            registry = self.registry.now();
+        }
+        let asked_by = format!("tenant {}", self.tenant);
+        let ceiling = self.ceiling()?;
+        let under = Under { ceiling: &ceiling, asked_by: &asked_by };
+        let effective = effective_under(&agent, &available(&registry), &registry, under);
+        // Where that is is the operator's affair.
+        let offered = offers::tools(&self.outfit, &self.registry, &effective, &asked_by, "a workspace");
+        Ok(offered.map_err(Refused::Unusable)?.0)
+    }
+
+    /// Its agents, for whoever has them work as tools.
+    pub(crate) fn offered_agents(&self) -> Result<Vec<AgentOffer>, Refused> {
+        let registry = self.looked_at();
+        let asked_by = format!("tenant {}", self.tenant);
+        let ceiling = self.ceiling()?;
+        let under = Under { ceiling: &ceiling, asked_by: &asked_by };
+        let offered = offers::agents(&registry, &self.config, self.model.as_deref(), |agent, available| {
+            effective_under(agent, available, &registry, under)
+        });
+        offered.map_err(|error| Refused::Unusable(format!("{error:#}")))
     }
 
     /// Its agents.

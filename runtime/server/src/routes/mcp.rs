@@ -1,50 +1,68 @@
-//! MCP over HTTP: the agents of a tenant as tools. Each request stands alone: nothing is remembered between two of them but
-//! the sessions of agents, which answers name.
+//! MCP over HTTP: the agents of a tenant as tools, and the tools of each agent. Each request stands alone: nothing is
+//! remembered between two of them but the sessions of agents, which answers name.
 
-use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
+mod agents;
+mod message;
+mod underway;
 
-use async_trait::async_trait;
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
 use axum::{
     body::Bytes,
     extract::State,
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
     response::{
         IntoResponse as _, Response,
         sse::{Event as Sent, KeepAlive, Sse},
     },
 };
 use futures_util::stream;
-use palisade_agent::{Cancellation, Event, Inquiry, Tool, Toolbox, Watcher, Which, strict_json};
-use palisade_mcp::{AgentOffer, AgentTool, Answer, Exchange, Hints, Offer, Outline, Runs, VERSIONS, Work};
+use palisade_agent::{AuditRecord, Cancellation, clip};
+use palisade_mcp::{Exchange, Offer, Runs};
 use serde_json::{Value, json};
 
+use self::{agents::Served, message::Message, underway::Entered};
 use crate::{
+    admission::Admitted,
     app::App,
     body,
     entry::{Caller, Scope},
-    house::AgentCard,
     problem::Problem,
     routes,
-    stream::Reader,
 };
+
+pub(crate) use self::underway::Underway;
 
 /// How often a silent answer shows that it is alive.
 const ALIVE: Duration = Duration::from_secs(15);
-/// How much of a description is passed on.
-const DESCRIPTION: usize = 1024;
+/// How much of what a tool is called with is written down.
+const INPUT: usize = 1024;
+/// What clients of older versions say to be known again.
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// All agents.
+/// What the model on the other side should know.
+const AGENTS: &str = "The agents of a Palisade server. Each works on a task with its own model and its own sandboxed tools, \
+                      and gives its answer; below it stands the session to go on with.";
+
+/// All agents, as tools.
 pub(super) async fn all(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    let agents = agents(&app, &caller).await?;
-    answer(&app, &caller, agents, &headers, &body)
+    let message = match message(&app, &caller, &headers, &body)? {
+        Ok(message) => message,
+        Err(response) => return Ok(response),
+    };
+    let agents = app.house().offered_agents(&caller.tenant).await?;
+    let runs: Arc<dyn Runs> = Arc::new(Served { app: app.clone(), caller: caller.clone() });
+    let offer = Offer::of_agents(AGENTS, &agents, &runs).map_err(|error| Problem::broken(&error))?;
+    let call = Call::of(&app, &caller, &message);
+    Ok(answer(&message, offer, call).await)
 }
 
-/// One agent and no other.
+/// The tools of one agent.
 pub(super) async fn one(
     State(app): State<App>,
     caller: Caller,
@@ -52,202 +70,114 @@ pub(super) async fn one(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Problem> {
-    let agents: Vec<AgentCard> = agents(&app, &caller).await?.into_iter().filter(|card| card.name == agent).collect();
-    match agents.is_empty() {
-        true => Err(Problem::not_found()),
-        false => answer(&app, &caller, agents, &headers, &body),
-    }
-}
-
-/// The agents that can be asked.
-async fn agents(app: &App, caller: &Caller) -> Result<Vec<AgentCard>, Problem> {
-    caller.may(Scope::Run)?;
-    let agents = app.house().agents(&caller.tenant).await?;
-    Ok(agents.into_iter().filter(|card| card.problem.is_none()).collect())
-}
-
-fn answer(
-    app: &App,
-    caller: &Caller,
-    agents: Vec<AgentCard>,
-    headers: &HeaderMap,
-    body: &[u8],
-) -> Result<Response, Problem> {
-    let message = match read(headers, body) {
+    let message = match message(&app, &caller, &headers, &body)? {
         Ok(message) => message,
-        Err(refused) => return Ok(refused),
+        Err(response) => return Ok(response),
     };
-    let outline = Outline::of(&message);
-    let said = text(headers, "mcp-protocol-version");
-    if let Err(refused) = agree(&outline, said.as_deref(), headers, &message) {
-        return Ok(refused);
+    let mut call = Call::of(&app, &caller, &message);
+    let offer = app.house().offered_tools(&caller.tenant, &agent).await?;
+    let called = message.outline.name.as_deref().filter(|_| message.is_call());
+    if let Some(tool) = called.filter(|name| offer.tools.specs().iter().any(|spec| spec.name == **name)) {
+        // A call takes the place of a run, so that as much is at work as may be, of each tenant its share.
+        let admitting = app.admission().admit(&caller.tenant, routes::share(caller.quotas));
+        call.place = tokio::select! {
+            place = admitting => Some(place?),
+            () = call.cancelled.cancelled() => return Ok(StatusCode::NO_CONTENT.into_response()),
+        };
+        write_down(&app, &caller, &agent, tool, &message.value["params"]["arguments"]).await?;
     }
-    if !outline.is_request {
-        // Notifications say nothing that is remembered, and nobody here has asked anything.
-        return Ok(StatusCode::ACCEPTED.into_response());
-    }
-    let exchange = Exchange::begin(offer(app, caller, agents)?, &message, said.as_deref());
-    let is_call = outline.method.as_deref() == Some("tools/call");
-    let accepts =
-        text(headers, "accept").is_none_or(|kinds| kinds.contains("text/event-stream") || kinds.contains("*/*"));
-    Ok(if is_call && accepts { streamed(exchange) } else { whole(exchange) })
+    Ok(answer(&message, offer, call).await)
 }
 
-/// The message, or what is answered to something that is none.
-fn read(headers: &HeaderMap, body: &[u8]) -> Result<Value, Response> {
-    let is_json = text(headers, "content-type")
-        .is_some_and(|kind| kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json"));
-    if !is_json {
-        return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response());
+/// A request, or what is answered to anything else.
+fn message(app: &App, caller: &Caller, headers: &HeaderMap, body: &[u8]) -> Result<Result<Message, Response>, Problem> {
+    caller.may(Scope::Run)?;
+    let message = match Message::read(headers, body) {
+        Ok(message) => message,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    if message.outline.is_request {
+        return Ok(Ok(message));
     }
-    match strict_json(body) {
-        Ok(message @ Value::Object(_)) => Ok(message),
-        Ok(_) => Err(refused(-32600, "a message is one JSON object", &Value::Null)),
-        Err(error) => Err(refused(-32700, &format!("this is not JSON: {error}"), &Value::Null)),
+    if let (Some("notifications/cancelled"), Some(session)) = (message.outline.method.as_deref(), &message.session) {
+        let request = &message.value["params"]["requestId"];
+        app.underway().end(&known(caller, session, request));
+    }
+    // Whatever else is said is not remembered, and nobody here has asked anything.
+    Ok(Err(StatusCode::ACCEPTED.into_response()))
+}
+
+fn known(caller: &Caller, session: &str, request: &Value) -> underway::Known {
+    (Arc::clone(&caller.tenant), caller.key.clone(), session.to_owned(), request.to_string())
+}
+
+/// A call of a tool that nobody would know of is not made: it belongs to no run, which would have it written down.
+async fn write_down(app: &App, caller: &Caller, agent: &str, tool: &str, input: &Value) -> Result<(), Problem> {
+    let detail = json!({ "agent": agent, "tool": tool, "input": clip(&input.to_string(), INPUT), "key": caller.key });
+    let (tenant, kind) = (caller.tenant.to_string(), "call".to_owned());
+    let record = AuditRecord { tenant, at: None, session: None, run: None, kind, detail };
+    Ok(app.store().audit(&record).await?)
+}
+
+/// What a request holds until it is answered.
+struct Call {
+    cancelled: Cancellation,
+    place: Option<Admitted>,
+    _entered: Option<Entered>,
+}
+
+impl Call {
+    fn of(app: &App, caller: &Caller, message: &Message) -> Self {
+        let session = message.session.as_deref().filter(|_| !message.is_newest());
+        let entered = session.map(|session| app.underway().enter(known(caller, session, &message.value["id"])));
+        let (entered, cancelled) = entered.unzip();
+        Self { cancelled: cancelled.unwrap_or_else(Cancellation::never), place: None, _entered: entered }
     }
 }
 
-/// What the headers say has to be what the message says: those on the way look at nothing else.
-fn agree(outline: &Outline, said: Option<&str>, headers: &HeaderMap, message: &Value) -> Result<(), Response> {
-    let id = &message["id"];
-    if let Some(said) = said.filter(|said| !VERSIONS.contains(said)) {
-        let text =
-            format!("the version `{}` is not spoken here; {} are", palisade_agent::clip(said, 32), VERSIONS.join(", "));
-        return Err(refused(-32022, &text, id));
+async fn answer(message: &Message, offer: Offer, call: Call) -> Response {
+    let exchange = Exchange::begin(offer, &message.value, message.said.as_deref());
+    if message.is_call() && message.streams {
+        return streamed(exchange, call);
     }
-    let pairs = [
-        ("mcp-protocol-version", outline.version.as_deref()),
-        ("mcp-method", outline.method.as_deref()),
-        ("mcp-name", outline.name.as_deref()),
-    ];
-    for (name, own) in pairs {
-        let is_other = text(headers, name).is_some_and(|said| own.is_some_and(|own| own != said));
-        // Only messages of the newest version say in themselves what the headers say.
-        if is_other && outline.version.is_some() {
-            return Err(refused(-32020, &format!("the header `{name}` does not say what the message says"), id));
-        }
+    let mut response = whole(exchange, call, message.is_newest()).await;
+    if message.outline.method.as_deref() == Some("initialize") && response.status() == StatusCode::OK {
+        // It stands for nothing that is kept: with it, a client says later which of its calls it wants ended.
+        let session = uuid::Uuid::new_v4().simple().to_string();
+        response.headers_mut().extend(HeaderValue::try_from(session).ok().map(|session| (SESSION, session)));
     }
-    Ok(())
-}
-
-fn refused(code: i32, text: &str, id: &Value) -> Response {
-    let error = json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": text } });
-    let mut response = as_json(error.to_string());
-    *response.status_mut() = StatusCode::BAD_REQUEST;
-    response
-}
-
-fn text(headers: &HeaderMap, name: &str) -> Option<String> {
-    headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
-}
-
-fn as_json(text: String) -> Response {
-    let mut response = text.into_response();
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
 /// The answer alone.
-fn whole(mut exchange: Exchange) -> Response {
-    let answer = async move {
+async fn whole(mut exchange: Exchange, call: Call, is_newest: bool) -> Response {
+    let last = async {
         let mut last = None;
         while let Some(message) = exchange.next().await {
             last = Some(message);
         }
         last
     };
-    let body = stream::once(async move { Ok::<_, Infallible>(answer.await.unwrap_or_default()) });
-    let mut response = Response::new(axum::body::Body::from_stream(body));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+    let last = tokio::select! {
+        last = last => last,
+        () = call.cancelled.cancelled() => None,
+    };
+    match last {
+        Some(answer) if is_newest => message::as_json(message::status(&answer), answer),
+        Some(answer) => message::as_json(StatusCode::OK, answer),
+        // Whoever has cancelled a request does not wait for an answer.
+        None => StatusCode::NO_CONTENT.into_response(),
+    }
 }
 
 /// What is said on the way, and the answer. A client that goes away ends what was begun.
-fn streamed(exchange: Exchange) -> Response {
-    let events = stream::unfold(exchange, |mut exchange| async move {
-        let message = exchange.next().await?;
-        Some((Ok::<_, Infallible>(Sent::default().event("message").data(message)), exchange))
+fn streamed(exchange: Exchange, call: Call) -> Response {
+    let events = stream::unfold((exchange, call), |(mut exchange, call)| async move {
+        let message = tokio::select! {
+            message = exchange.next() => message?,
+            () = call.cancelled.cancelled() => return None,
+        };
+        Some((Ok::<_, Infallible>(Sent::default().event("message").data(message)), (exchange, call)))
     });
     Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()
-}
-
-fn offer(app: &App, caller: &Caller, agents: Vec<AgentCard>) -> Result<Offer, Problem> {
-    let runs: Arc<dyn Runs> = Arc::new(Served { app: app.clone(), caller: caller.clone() });
-    let tool = |card: &AgentCard| {
-        let description = card.description.split_whitespace().collect::<Vec<_>>().join(" ");
-        let description = description.chars().take(DESCRIPTION).collect();
-        // Nothing is claimed of them: what a client assumes of a tool without annotations is the worst.
-        let hints = Hints { read_only: false, idempotent: false, open_world: true };
-        let offer = AgentOffer { name: card.name.clone(), description, hints };
-        Arc::new(AgentTool::new(&offer, Arc::clone(&runs))) as Arc<dyn Tool>
-    };
-    let tools: Vec<Arc<dyn Tool>> = agents.iter().map(tool).collect();
-    let toolbox = |tools| Toolbox::new(tools).map_err(|error| Problem::broken(&error));
-    Ok(Offer {
-        tools: toolbox(Vec::new())?,
-        agents: toolbox(tools)?,
-        hints: BTreeMap::new(),
-        instructions: "The agents of a Palisade server. Each works on a task with its own model and its own sandboxed \
-                       tools, and gives its answer; below it stands the session to go on with."
-            .to_owned(),
-    })
-}
-
-/// Lets a tenant's agents work.
-struct Served {
-    app: App,
-    caller: Caller,
-}
-
-#[async_trait]
-impl Runs for Served {
-    async fn run(&self, work: Work, watcher: Arc<dyn Watcher>, cancellation: Cancellation) -> Answer {
-        let session = match work.session {
-            Some(id) => Which::Known(id),
-            None => {
-                let attributes = BTreeMap::from([("client".to_owned(), "mcp".into())]);
-                Which::New { id: None, name: None, attributes }
-            }
-        };
-        let inquiry = Inquiry { agent: work.agent, session, text: work.task, panels: None };
-        let started = match routes::admitted(&self.app, &self.caller, inquiry).await {
-            Ok(started) => started,
-            Err(problem) => return Answer { text: Err(problem.detail().to_owned()), session: None },
-        };
-        // Also if this future is dropped.
-        let _ends = Ends(Arc::clone(&started.live));
-        let mut events = Reader::of(self.app.clone(), &self.caller.tenant, &started.run);
-        let telling = async {
-            while let Some((_, text)) = events.next().await {
-                if let Ok(event) = serde_json::from_str::<Event>(&text) {
-                    watcher.watch(event);
-                }
-            }
-            started.live.ended().await
-        };
-        let concluded = tokio::select! {
-            concluded = telling => concluded,
-            () = cancellation.cancelled() => {
-                started.live.cancel();
-                started.live.ended().await
-            }
-        };
-        let text = match concluded {
-            Ok(concluded) => match concluded.failure {
-                None => Ok(concluded.answer),
-                Some(why) => Err(why),
-            },
-            Err(problem) => Err(problem.detail().to_owned()),
-        };
-        Answer { text, session: Some(started.session.id.clone()) }
-    }
-}
-
-struct Ends(Arc<crate::runs::Live>);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        // One that is over does not mind.
-        self.0.cancel();
-    }
 }

@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
                 .add(Style::Plain, "  ")
                 .column(Style::Plain, &format!("mcp__{}__{name}", server.name), 32)
                 .column(Style::Dim, effect, 9)
-                .add(Style::Plain, &super::described(&tool.description));
+                .add(Style::Plain, &crate::offers::described(&tool.description));
             terminal.line(&line)?;
         }
     }

@@ -9,20 +9,18 @@ use std::{
 
 use anyhow::bail;
 use async_trait::async_trait;
-use palisade_agent::{Agent, Cancellation, Event, Runtime, Watcher};
-use palisade_catalog::{Registry, SharedRegistry, available, effective};
-use palisade_mcp::{AgentOffer, Answer, Hints, Runs};
-use palisade_model::Target;
+use palisade_agent::{Cancellation, Event, Watcher};
+use palisade_catalog::{Registry, SharedRegistry, effective};
+use palisade_mcp::{AgentOffer, Answer, Runs};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-use super::described;
 use crate::{
     assemble::{self, Spoken},
-    choose,
     config::Config,
     conversation::{Conversation, Topic},
     database::{self, Database},
     ended::Ended,
+    offers,
     outside::{self, Place},
     render::{Terminal, Timeline},
     servers,
@@ -69,35 +67,12 @@ impl LocalRuns {
         (runs, Settled(settled))
     }
 
-    /// The agents that are offered. Those that work outside of the sandbox are not: nothing holds them to anything, so
-    /// only a person starts one.
+    /// The agents that are offered.
     pub(super) fn offers(&self) -> anyhow::Result<Vec<AgentOffer>> {
         let Workplace { config, shared, model, .. } = &*self.workplace;
         let registry = shared.now();
-        let available = available(&registry);
-        let mut offers = Vec::new();
-        for agent in registry.list_visible() {
-            let target = match choose::choose(model.as_deref(), agent, config) {
-                Ok(choice) => Some(choice.target),
-                // What was named here has to be there; what a definition names is told to whoever runs it.
-                Err(error) if model.is_some() => return Err(error),
-                Err(_) => None,
-            };
-            let is_outside = matches!(target, Some(Target::Outside { .. })) || is_elsewhere(agent);
-            if !is_outside {
-                let is_here = matches!(target, Some(Target::Offline | Target::Scripted(_)));
-                let effective = effective(agent, &available, &registry);
-                let reach = effective.reach();
-                let hints = Hints::of(&reach, false).reaching_out(!is_here || effective.programs_reach_out(&reach));
-                offers.push(AgentOffer { name: agent.name.clone(), description: described(&agent.description), hints });
-            }
-        }
-        Ok(offers)
+        offers::agents(&registry, config, model.as_deref(), |agent, available| effective(agent, available, &registry))
     }
-}
-
-fn is_elsewhere(agent: &Agent) -> bool {
-    matches!(agent.runtime, Runtime::External { .. })
 }
 
 #[async_trait]

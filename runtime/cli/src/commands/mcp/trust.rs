@@ -8,7 +8,7 @@ use palisade_catalog::{
 };
 use serde_json::json;
 
-use super::described;
+use crate::offers::described;
 use crate::{
     Exit,
     assemble::Assembly,
