@@ -1,9 +1,9 @@
 """A session of PyPI's `mcp` client over HTTP. Prints one JSON object.
 
-    mcp_session.py MODE ADDRESS KEY
+    mcp_session.py MODE ADDRESS KEY SLOW_ADDRESS SLOW_KEY
 
-MODE is `legacy` (a handshake, as until 2025-11-25) or a protocol version (none, since 2026-07-28). The agent `slow` has a
-model that waits until it is cancelled.
+MODE is `legacy` (a handshake, as until 2025-11-25) or a protocol version (none, since 2026-07-28). The agents of the slow
+server have a model that waits until it is cancelled.
 """
 
 import json
@@ -20,10 +20,10 @@ def told(result):
     return {"error": result.is_error, "text": result.content[0].text}
 
 
-async def main(mode, address, key):
+async def main(mode, address, key, slow_address, slow_key):
     report = {}
 
-    def reach(path):
+    def reach(path, address=address, key=key):
         http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60)
         return Client(streamable_http_client(f"http://{address}{path}", http_client=http), mode=mode)
 
@@ -49,15 +49,17 @@ async def main(mode, address, key):
         task = {"task": "where are parcels unloaded?"}
         report["agent"] = told(await client.call_tool("agent_explore", task, progress_callback=hear))
         report["progress"] = said
+
+    async with reach("/mcp", slow_address, slow_key) as client:
         with anyio.CancelScope() as scope:
 
             async def cancel(progress, total, message):
                 if message == "step 1":
                     scope.cancel()
 
-            await client.call_tool("agent_slow", {"task": "take your time"}, progress_callback=cancel)
+            await client.call_tool("agent_explore", {"task": "take your time"}, progress_callback=cancel)
         report["cancelled"] = scope.cancelled_caught
-        report["after"] = told(await client.call_tool("agent_explore", task))
+        report["after"] = len((await client.list_tools()).tools)
     print(json.dumps(report))
 
 

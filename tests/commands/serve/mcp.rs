@@ -127,10 +127,12 @@ fn newest_call(server: &Server, path: &str, params: Value) -> Answer {
 /// Waits until the one run of an agent has ended, and says how it has to.
 #[track_caller]
 pub(super) fn ended_as(server: &Server, key: &str, agent: &str, ending: &str) {
-    let runs = server.get("/api/runs", key).with(200).json();
-    let of_agent = |run: &&Value| run["agent"] == agent;
-    let runs: Vec<&Value> = runs["data"].as_array().unwrap().iter().filter(of_agent).collect();
-    let [run] = runs[..] else { panic!("one run of `{agent}`: {runs:?}") };
+    let sessions = server.get("/api/sessions", key).with(200).json();
+    let of_agent = |session: &&Value| session["agentId"] == agent;
+    let sessions: Vec<&Value> = sessions["data"].as_array().unwrap().iter().filter(of_agent).collect();
+    let [session] = sessions[..] else { panic!("one session of `{agent}`: {sessions:?}") };
+    let id = session["sessionId"].as_str().unwrap();
+    let run = server.get(&format!("/api/sessions/{id}/run"), key).with(200).json();
     // The stream of its events ends when it does.
     let path = format!("/api/runs/{}", run["id"].as_str().unwrap());
     server.get(&format!("{path}/events"), key).with(200);

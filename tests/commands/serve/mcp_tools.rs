@@ -9,6 +9,18 @@ use super::{
 };
 use crate::world::World;
 
+/// Two tenants, each with a folder of its own to work in: the first in the workspace, the other in an empty one.
+fn two_tenants(more: &Value) -> (World, Vec<String>) {
+    let (world, keys) = tenants(&["acme", "borg"]);
+    let empty = world.home().join("empty");
+    for (tenant, folder, more) in [("acme", world.workspace(), more), ("borg", empty, &json!({}))] {
+        let mut settings = json!({ "workspace": folder });
+        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        world.palisade(&["tenants", "set", tenant, "--settings", &settings.to_string()]).with_code(0);
+    }
+    (world, keys)
+}
+
 impl Server {
     /// Calls a tool of an agent; gives what it said, and whether that is an error.
     fn tool(&self, key: &str, agent: &str, tool: &str, arguments: Value) -> (String, bool) {
@@ -52,11 +64,9 @@ fn the_tools_of_an_agent_are_those_of_standard_input() {
 /// HTTP-03: the ceiling of a tenant is that of the tools, too, and what is told of them follows from it.
 #[test]
 fn a_tenants_tools_stay_in_its_workspace_and_below_its_ceiling() {
-    let (world, keys) = tenants(&["acme", "borg"]);
+    let (world, keys) = two_tenants(&json!({ "grants": { "files": { ".": "read" } } }));
     world.add_outside("secret.txt", b"canary");
-    let reads = json!({ "workspace": world.workspace(), "grants": { "files": { ".": "read" } } }).to_string();
-    world.palisade(&["tenants", "set", "acme", "--settings", &reads]).with_code(0);
-    let agent = "---\nname: own\ndescription: d\ntools: [read, ls, bash]\nask: [\"read(Cargo.toml)\"]\n---\nLook.\n";
+    let agent = "---\nname: own\ndescription: d\ntools: [Read]\npermissions:\n  allow: [Read]\n  ask: [\"Read(Cargo.toml)\"]\n---\nLook.\n";
     world.add_at_home(".local/share/palisade/tenants/acme/agents/own.md", agent);
     let server = Server::start(world, &["--keys", "--no-apart"]);
     let (text, failed) = server.tool(&keys[0], "general", "read", json!({ "path": "README.md" }));
@@ -90,7 +100,7 @@ fn a_tenants_tools_stay_in_its_workspace_and_below_its_ceiling() {
 
 #[test]
 fn a_key_that_may_not_run_anything_calls_nothing_and_calls_are_written_down() {
-    let (world, keys) = tenants(&["acme"]);
+    let (world, keys) = two_tenants(&json!({}));
     let key = world.palisade(&["tenants", "key", "acme", "--scope", "read"]).with_code(0).stdout.trim().to_owned();
     let server = Server::start(world, &["--keys", "--no-apart"]);
     let call = message("tools/call", json!({ "name": "ls", "arguments": {} }));
@@ -114,10 +124,8 @@ fn calls_of_tools_count_as_what_a_tenant_has_at_work() {
     let model = super::model::Model::start(|_, _| {
         super::model::Said::Held(Box::new(super::model::Said::Text("done".to_owned())))
     });
-    let (world, keys) = tenants(&["acme", "borg"]);
+    let (world, keys) = two_tenants(&json!({ "quotas": { "runs": 1, "waiting": 0 } }));
     model.configure(&world);
-    let quotas = json!({ "quotas": { "runs": 1, "waiting": 0 } }).to_string();
-    world.palisade(&["tenants", "set", "acme", "--settings", &quotas]).with_code(0);
     let server = Server::start(world, &["--keys", "--no-apart"]);
     server.post("/api/runs", &keys[0], &json!({ "agent": "explore", "input": "look" })).with(202);
     model.holds(1);
