@@ -79,7 +79,8 @@ fn equip(world: &World, tenant: &str, outside: SocketAddr) {
     let grants = format!("grants: {{ http: [\"{outside}\"], secrets: [SERVICE] }}");
     let agent = format!("---\nname: keyed\ndescription: Asks.\ntools: [ask]\n{grants}\n---\nAsk.\n");
     world.add_at_home(&format!(".local/share/palisade/tenants/{tenant}/agents/keyed.md"), &agent);
-    let settings = json!({ "grants": { "files": { ".": "read" }, "http": [outside.to_string()] } }).to_string();
+    let grants = json!({ "files": { ".": "read" }, "agents": ["*"], "http": [outside.to_string()] });
+    let settings = json!({ "grants": grants }).to_string();
     world.palisade(&["tenants", "set", tenant, "--settings", &settings]).with_code(0);
 }
 
