@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 const TURN: Duration = Duration::from_millis(50);
 /// How nice it is then, of 19. A thread that is not nice at all gets nine times as much of a processor, and gets it at
 /// once; beside many of them a long call still goes on.
-const NICE: i32 = 10;
+pub(crate) const NICE: i32 = 10;
 /// What the thread is called.
 const NAME: &str = "palisade-slow";
 

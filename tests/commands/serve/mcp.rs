@@ -84,7 +84,9 @@ fn what_is_no_message_is_answered_and_what_does_not_fit_its_headers_is_refused()
     assert_eq!(code(with("2026-07-28", "tools/call"), 400), -32020);
     assert_eq!(code(with("2026-07-28", ""), 400), -32020);
     assert_eq!(code(with("2025-11-25", "tools/list"), 400), -32020);
-    let unspoken = with("1999-01-01", "tools/list").with(400).json();
+    assert_eq!(code(with("1999-01-01", "tools/list"), 400), -32020);
+    let old = [("MCP-Protocol-Version", "1999-01-01")];
+    let unspoken = server.ask("POST", "/mcp", "", &old, Some(&message("tools/list", json!({})))).with(400).json();
     assert_eq!(
         (&unspoken["error"]["code"], &unspoken["error"]["data"]["requested"]),
         (&json!(-32022), &json!("1999-01-01"))

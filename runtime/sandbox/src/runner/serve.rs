@@ -15,7 +15,7 @@ use std::{
 use palisade_grants::{FilesGrant, StorageGrant};
 use rustix::{
     net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg},
-    process::{Signal, set_parent_process_death_signal, setpgid},
+    process::{Signal, set_parent_process_death_signal, setsid},
 };
 
 use super::{
@@ -43,10 +43,9 @@ pub fn tool_runner(built_in: impl IntoIterator<Item = ([u8; 32], &'static [u8])>
     }
     let Ok(socket) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else { return 1 };
     let (Ok(writer), mut reader) = (socket.try_clone(), BufReader::with_capacity(64 << 10, socket)) else { return 1 };
-    // If whoever started this is gone, so is this. What the terminal tells the host is not meant for it. It stays in
-    // the host's session: some systems hold sessions apart, whatever priorities there are within them.
+    // If whoever started this is gone, so is this. What the terminal tells the host is not meant for it.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
-    let _ = setpgid(None, None);
+    let _ = setsid();
     let line = Arc::new(Line::new(writer));
     let (engine, workspace) = match settle(&mut reader) {
         Ok(settled) => settled,

@@ -48,11 +48,12 @@ fn refused() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, seccompiler::BackendE
         // Limits are read, and are those of this process.
         (libc::SYS_prlimit64, vec![(0, Dword, Ne, 0)]),
         (libc::SYS_prlimit64, vec![(2, Qword, Ne, 0)]),
-        // Priorities are those of the thread that asks; it has no privilege to raise its own.
+        // Priorities are those of the thread that asks, and there is one to step back to.
         (libc::SYS_getpriority, vec![(0, Dword, Ne, BY_NUMBER)]),
         (libc::SYS_getpriority, vec![(1, Dword, Ne, 0)]),
         (libc::SYS_setpriority, vec![(0, Dword, Ne, BY_NUMBER)]),
         (libc::SYS_setpriority, vec![(1, Dword, Ne, 0)]),
+        (libc::SYS_setpriority, vec![(2, Dword, Ne, number(crate::give_way::NICE))]),
     ];
     let mut refused: BTreeMap<c_long, Vec<SeccompRule>> = BTreeMap::new();
     for (call, conditions) in rules {

@@ -94,7 +94,7 @@ fn message(app: &App, caller: &Caller, headers: &HeaderMap, body: &[u8]) -> Resu
     caller.may(Scope::Run)?;
     let message = match Message::read(headers, body) {
         Ok(message) => message,
-        Err(refused) => return Ok(Err(refused)),
+        Err(refused) => return Ok(Err(*refused)),
     };
     if message.outline.is_request {
         return Ok(Ok(message));

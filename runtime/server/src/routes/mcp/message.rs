@@ -27,12 +27,12 @@ pub(super) struct Message {
 
 impl Message {
     /// Reads a message, or says what is answered to something that is none.
-    pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Result<Self, Response> {
+    pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Result<Self, Box<Response>> {
         let is_json = text(headers, "content-type").is_some_and(|kind| {
             kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
         });
         if !is_json {
-            return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response());
+            return Err(Box::new(StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response()));
         }
         let value = match strict_json(body) {
             Ok(message @ Value::Object(_)) => message,
@@ -62,9 +62,11 @@ impl Message {
     }
 
     /// What the headers say has to be what the message says: those on the way look at nothing else.
-    fn agree(&self, headers: &HeaderMap) -> Result<(), Response> {
+    fn agree(&self, headers: &HeaderMap) -> Result<(), Box<Response>> {
         let (id, own) = (&self.value["id"], self.outline.version.as_deref());
-        for version in [self.said.as_deref(), own].into_iter().flatten() {
+        // A header that says something else than a message of the newest version is refused as such, below.
+        let said = self.said.as_deref().filter(|_| own != Some(NEWEST));
+        for version in [said, own].into_iter().flatten() {
             if !VERSIONS.contains(&version) {
                 let version = clip(version, 32);
                 let text = format!("the version `{version}` is not spoken here; {} are", VERSIONS.join(", "));
@@ -113,16 +115,16 @@ pub(super) fn status(answer: &str) -> StatusCode {
 }
 
 /// An answer that is an error.
-fn refused(code: i32, text: &str, id: &Value) -> Response {
+fn refused(code: i32, text: &str, id: &Value) -> Box<Response> {
     refused_with(code, text, id, None)
 }
 
-fn refused_with(code: i32, text: &str, id: &Value, data: Option<Value>) -> Response {
+fn refused_with(code: i32, text: &str, id: &Value, data: Option<Value>) -> Box<Response> {
     let mut error = json!({ "code": code, "message": text });
     if let (Some(error), Some(data)) = (error.as_object_mut(), data) {
         error.insert("data".to_owned(), data);
     }
-    as_json(StatusCode::BAD_REQUEST, json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string())
+    Box::new(as_json(StatusCode::BAD_REQUEST, json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()))
 }
 
 /// An answer that is one message.
