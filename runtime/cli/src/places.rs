@@ -99,7 +99,12 @@ impl Lookup {
             plugin_lock: settings.data.as_ref().map(|data| data.join("plugins.lock")),
             server_pins: settings.data.as_ref().map(|data| data.join("mcp.lock")),
             trust: settings.data.as_ref().map(|data| data.join("trust.json")),
-            private: [&settings.config, &settings.data, &settings.cache].into_iter().flatten().cloned().collect(),
+            private: [&settings.config, &settings.data, &settings.cache]
+                .into_iter()
+                .flatten()
+                .chain(&settings.of_others)
+                .cloned()
+                .collect(),
             deciding: self.config.iter().chain([&settings.operator_config]).cloned().collect(),
         }
     }

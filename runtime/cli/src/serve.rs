@@ -20,7 +20,12 @@ use palisade_server::{AgentCard, House, NewSecret, Quotas, Refused, SecretCard, 
 use palisade_store::Tenants;
 use serde_json::Value;
 
-use crate::{config::Config, places::Lookup, render::Terminal, settings::Settings};
+use crate::{
+    config::Config,
+    places::Lookup,
+    render::Terminal,
+    settings::{Settings, WORKSPACES},
+};
 
 pub(crate) use household::Household;
 pub(crate) use ration::Ration;
@@ -34,7 +39,7 @@ pub(crate) fn tenant_folder(settings: &Settings, tenant: &str) -> Result<PathBuf
 
 /// The workspace of a tenant, if nothing else is said.
 pub(crate) fn tenant_workspace(settings: &Settings, tenant: &str) -> Result<PathBuf, Refused> {
-    below_data(settings, "workspaces", tenant)
+    below_data(settings, WORKSPACES, tenant)
 }
 
 fn below_data(settings: &Settings, all: &str, tenant: &str) -> Result<PathBuf, Refused> {

@@ -28,10 +28,15 @@ pub(crate) struct Settings {
     pub(crate) variables: BTreeMap<String, String>,
     /// The user's home.
     pub(crate) home: Option<PathBuf>,
+    /// Folders of this program that are somebody else's.
+    pub(crate) of_others: Vec<PathBuf>,
     /// This program, which also is the compile worker.
     pub(crate) worker: PathBuf,
     current: PathBuf,
 }
+
+/// The folder, among what is kept, in which each tenant has one to work in.
+pub(crate) const WORKSPACES: &str = "workspaces";
 
 /// Whether to use colours on each stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,10 +49,14 @@ pub(crate) struct Colours {
 
 impl Settings {
     /// For somebody who has everything in a folder, and nothing of the user's own: neither agents nor plugins nor what
-    /// was trusted.
-    pub(crate) fn in_folder(&self, folder: &Path) -> Self {
+    /// was trusted. What is the user's own is not there, whatever workspace that is.
+    pub(crate) fn in_folder(&self, folder: &Path, workspace: &Path) -> Self {
+        // In there each has a folder to work in.
+        let is_in_data = |data: &&PathBuf| workspace.starts_with(data.join(WORKSPACES));
+        let data = self.data.as_ref().filter(|data| !is_in_data(data));
+        let of_others = data.into_iter().chain(&self.config).cloned().collect();
         let folder = Some(folder.to_owned());
-        Self { data: folder.clone(), config: folder, home: None, ..self.clone() }
+        Self { data: folder.clone(), config: folder, home: None, of_others, ..self.clone() }
     }
 
     /// The variables that say where things are; others override the configuration.
@@ -81,6 +90,7 @@ impl Settings {
             data: place("PALISADE_DATA_DIR", "XDG_DATA_HOME", ".local/share"),
             config: place("PALISADE_CONFIG_DIR", "XDG_CONFIG_HOME", ".config"),
             home: home.clone(),
+            of_others: Vec::new(),
             worker: env::current_exe().context("this program cannot find its own file")?,
             current: env::current_dir().context("the current folder cannot be found")?,
         })

@@ -42,6 +42,30 @@ fn a_tenant_of_which_nothing_is_said_has_a_workspace_and_tools_for_it() {
     assert!(!data.join("workspaces/borg/a.txt").exists());
 }
 
+/// A workspace is the operator's choice; what the server keeps for itself and for others is not in it.
+#[test]
+fn a_tenant_whose_workspace_holds_the_servers_own_folders_does_not_see_them() {
+    let model = Model::start(|results, _| match results {
+        0 => Said::Call("read", json!({ "path": "seen.txt" })),
+        1 => Said::Call("read", json!({ "path": ".local/share/palisade/tenants/borg/agents/x.md" })),
+        2 => Said::Call("read", json!({ "path": ".config/palisade/config.toml" })),
+        _ => Said::Text("done".to_owned()),
+    });
+    let (world, keys) = tenants(&["acme", "borg"]);
+    world.add_at_home("seen.txt", "seen");
+    world.add_at_home(".local/share/palisade/tenants/borg/agents/x.md", "x");
+    model.configure(&world);
+    let settings = json!({ "workspace": world.home() }).to_string();
+    world.palisade(&["tenants", "set", "acme", "--settings", &settings]).with_code(0);
+    let server = Server::start(world, &["--keys"]);
+    let ask = json!({ "agent": "explore", "input": "read", "wait": true });
+    let run = server.post("/api/runs", &keys[0], &ask).with(200).json();
+    let events = server.get(&format!("/api/runs/{}/events", run["id"].as_str().unwrap()), &keys[0]).with(200).body;
+    let calls = events.lines().filter(|line| line.contains(r#""event":"call_finished""#));
+    let done: Vec<bool> = calls.map(|call| call.contains(r#""failure":null"#)).collect();
+    assert_eq!(done, [true, false, false], "{events}");
+}
+
 /// HTTP-17
 #[test]
 fn more_runs_than_a_tenant_may_have_are_sent_away_and_those_of_others_are_not() {

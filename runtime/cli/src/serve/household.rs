@@ -88,7 +88,7 @@ impl Household {
         let workspace = own.workspace.clone().unwrap_or(workspace);
         std::fs::create_dir_all(&workspace).with_context(|| workspace.display().to_string())?;
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        let settings = house.settings.in_folder(folder);
+        let settings = house.settings.in_folder(folder, &workspace);
         let lookup = Lookup::in_folder(workspace, None);
         let (workspace, registry) = lookup.open(&settings)?;
         let quotas = own.quotas();

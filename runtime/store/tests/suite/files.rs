@@ -212,7 +212,7 @@ async fn a_database_of_another_program_or_of_a_newer_version_is_refused() {
     assert!(matches!(error, StoreError::Newer { found: 99, .. }), "{error}");
 
     let mut connection = SqliteConnection::connect(&format!("sqlite:{}", path.display())).await.unwrap();
-    connection.execute("UPDATE palisade_version SET version = 3").await.unwrap();
+    connection.execute("UPDATE palisade_version SET version = 4").await.unwrap();
     connection.close().await.unwrap();
     let store = Sqlite::open(&path).await.unwrap();
     assert_eq!(numbers(&store, &key("a", "s3")).await, [1, 2]);

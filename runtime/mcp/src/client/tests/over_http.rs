@@ -8,11 +8,14 @@ use super::*;
 type Answered = (u16, Vec<(&'static str, &'static str)>, Vec<Vec<u8>>);
 type Answers = Box<dyn Fn(&Value, &[(String, String)]) -> Answered + Send + Sync>;
 
+/// The method and the headers of a request.
+type Sent = (String, Vec<(String, String)>);
+
 /// A server that is asked without a network.
 struct Near {
     answers: Answers,
     /// The headers of each request, and its method.
-    seen: Mutex<Vec<(String, Vec<(String, String)>)>>,
+    seen: Mutex<Vec<Sent>>,
 }
 
 struct Parts(std::vec::IntoIter<Vec<u8>>);
