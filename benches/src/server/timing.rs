@@ -60,7 +60,7 @@ async fn in_turn(server: &Server, what: &str, ids: &[&str], rounds: usize) -> an
             let nobody = format!("{:08x}{}", number.wrapping_mul(0x9e37_79b1), id.get(8..).context("a short id")?);
             // Whoever is first has another cache; they take turns at that, too.
             let both = [(*id, true), (nobody.as_str(), false)];
-            for (id, is_theirs) in if number % 2 == 0 { both } else { [both[1], both[0]] } {
+            for (id, is_theirs) in if number.is_multiple_of(2) { both } else { [both[1], both[0]] } {
                 let started = Instant::now();
                 let status = asker.get(&format!("/api/{what}/{id}")).await?;
                 let took = started.elapsed();

@@ -34,8 +34,8 @@ pub use registry::{
     AskError, BadWord, COMPAT_DIRS, CheckError, Checked, CheckedSkills, ConfiguredServer, Entry, FileCache, FindError,
     FoundSkill, Granted, HeldLock, LoadError, Located, LockError, Locked, LockedPlugins, PROJECT_SERVERS, PinError,
     PinnedServer, PinnedTool, Places, Plugin, PluginTool, ProjectFile, RegisterError, Registry, Server, ServerPins,
-    ServerSettings, ServersFile, Shadowed, SharedRegistry, SkillError, SkillFile, SkillPlaces, Skills, Status, Trust,
-    TrustError, check_paths, check_skills, real_path, roster, tool_pin, write_new,
+    ServerSettings, ServerVariables, ServersFile, Shadowed, SharedRegistry, SkillError, SkillFile, SkillPlaces, Skills,
+    Status, Trust, TrustError, check_paths, check_skills, real_path, roster, tool_pin, write_new,
 };
 pub use servers::{Met, ServerTool, meet};
 pub use skill_tool::skill_tool;

@@ -54,7 +54,7 @@ pub(crate) use read::{Stamp, read_below};
 pub use register::RegisterError;
 pub use servers::{
     ConfiguredServer, PROJECT_SERVERS, PinError, PinnedServer, PinnedTool, Server, ServerPins, ServerSettings,
-    ServersFile,
+    ServerVariables, ServersFile,
 };
 pub use shared::SharedRegistry;
 pub use skills::{CheckedSkills, FoundSkill, SkillError, SkillFile, SkillPlaces, Skills, check_skills};

@@ -23,6 +23,9 @@ pub use pins::{PinError, PinnedServer, PinnedTool, ServerPins};
 /// The file in which a project names servers.
 pub const PROJECT_SERVERS: &str = ".mcp.json";
 
+/// Looks up a variable.
+pub type ServerVariables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// What the operator and the user say about servers. Without it there are none.
 #[derive(Clone, Default)]
 pub struct ServerSettings {
@@ -31,7 +34,7 @@ pub struct ServerSettings {
     /// What programs that are servers find.
     pub programs: Option<Programs>,
     /// The variables that a project's file may name.
-    pub variables: Option<Arc<dyn Fn(&str) -> Option<String> + Send + Sync>>,
+    pub variables: Option<ServerVariables>,
 }
 
 /// What the operator and the user say about one server.

@@ -114,7 +114,7 @@ impl Household {
         let assembly = assembly.keeping_in(database, &house.config);
         let Share { ceiling, secrets, ration, purse } = share;
         let (assembly, secrets) = match secrets {
-            Some((lent, own)) => (assembly.with_vault(TenantVault::new(lent, own.clone())), Some(own)),
+            Some((lent, own)) => (assembly.with_vault(TenantVault::over(lent, own.clone())), Some(own)),
             None => (assembly, None),
         };
         let outfit = Arc::new(Outfit {

@@ -204,7 +204,7 @@ pub(crate) struct TenantVault {
 }
 
 impl TenantVault {
-    pub(crate) fn new(lent: Lent, own: OwnSecrets) -> Arc<dyn Vault> {
+    pub(crate) fn over(lent: Lent, own: OwnSecrets) -> Arc<dyn Vault> {
         Arc::new(Self { lent, own })
     }
 }

@@ -83,7 +83,7 @@ fn nothing_of_the_operators_is_replaced_or_reached_that_is_not_lent() {
     // Of the same name as one that it does not know of, or one that is named and is not there.
     own.keep("HIDDEN", &own_secret, &lends()).unwrap();
     own.keep("team-1", &own_secret, &lends()).unwrap();
-    let vault = TenantVault::new(lends(), own.clone());
+    let vault = TenantVault::over(lends(), own.clone());
     let at = |name: &str| vault.binding(name).map(|binding| binding.host.to_string());
     assert_eq!(at("SHARED").as_deref(), Some("operator.example.com"));
     assert_eq!(at("HIDDEN").as_deref(), Some("api.example.com"));
@@ -96,7 +96,7 @@ fn nothing_of_the_operators_is_replaced_or_reached_that_is_not_lent() {
     }
     // The operator has one of that name later on, and lends it: then it is that one, and the tenant's waits.
     let later = || lent(&["team-*"], &["team-1"]);
-    let vault = TenantVault::new(later(), own.clone());
+    let vault = TenantVault::over(later(), own.clone());
     assert_eq!(vault.value("team-1").unwrap().expose_secret(), "of-the-operator-team-1");
     assert!(!own.list(&later()).unwrap()[0].is_used);
 }
@@ -106,7 +106,7 @@ fn nothing_of_the_operators_is_replaced_or_reached_that_is_not_lent() {
 fn what_was_replaced_or_damaged_is_not_used() {
     let (folder, own) = own();
     let nobodys = || lent(&[], &[]);
-    let vault = TenantVault::new(nobodys(), own.clone());
+    let vault = TenantVault::over(nobodys(), own.clone());
     own.keep("A", &new("one.example.com", None, VALUE), &nobodys()).unwrap();
     own.keep("A", &new("two.example.com", None, "sk-other"), &nobodys()).unwrap();
     assert_eq!(vault.binding("A").unwrap().host.to_string(), "two.example.com");
