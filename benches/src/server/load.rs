@@ -31,15 +31,31 @@ fn script(folder: &Path) -> anyhow::Result<PathBuf> {
 
 /// Runs with a scripted model, so many at the same time.
 async fn load(report: &mut Report, quick: bool) -> anyhow::Result<()> {
+    // A process for each agent at work is memory: a thousand of them are for a larger machine.
+    loaded(report, quick, "apart", &[(1, 100), (10, 300), (100, 600)], &[]).await?;
+    let levels = [(1, 100), (10, 300), (100, 600), (1000, 2000)];
+    let server = loaded(report, quick, "in the server", &levels, &["--no-apart"]).await?;
+    overload(report, &server).await
+}
+
+/// The same with tools in one place.
+async fn loaded(
+    report: &mut Report,
+    quick: bool,
+    place: &str,
+    levels: &[(usize, usize)],
+    more: &[&str],
+) -> anyhow::Result<Arc<Server>> {
     let folder = tempfile::tempdir()?;
     let model = format!("scripted:{}", script(folder.path())?.display());
+    let arguments: Vec<String> = ["--model", &model].iter().chain(more).map(|&word| word.to_owned()).collect();
     let quotas = json!({ "runs": 1100, "waiting": 0, "requests": 10_000_000, "sandboxes": 64, "memory_mib": 32_768 });
-    let server = Arc::new(Server::start(&[("load", quotas)], "", &["--model".to_owned(), model])?);
+    let server = Arc::new(Server::start(&[("load", quotas)], "", &arguments)?);
     let (_, run) = ask(&server.address, &server.keys[0], "explore", "go").await?;
     let called = calls(&server, &server.keys[0], &run).await?;
     anyhow::ensure!(called.len() == CALLS && called.iter().all(|call| call["failure"].is_null()), "{called:?}");
     let mut alone = None;
-    for (at_once, runs) in [(1, 100), (10, 300), (100, 600), (1000, 2000)] {
+    for &(at_once, runs) in levels {
         let runs = if quick { runs / 10 + at_once } else { runs };
         let (turns, started) = (Arc::new(Semaphore::new(at_once)), Instant::now());
         let mut asked = tokio::task::JoinSet::new();
@@ -58,14 +74,14 @@ async fn load(report: &mut Report, quick: bool) -> anyhow::Result<()> {
         let each = runs as f64 / started.elapsed().as_secs_f64();
         let first = *alone.get_or_insert(each);
         report.row(
-            &format!("{at_once} runs at the same time over HTTP, each with {CALLS} sandboxed calls"),
+            &format!("{at_once} runs at the same time over HTTP, each with {CALLS} calls sandboxed {place}"),
             &format!("{each:.0} runs/s, {:.0} calls/s; {} MiB at most", each * CALLS as f64, server.peak()?),
             &format!("one at a time: {first:.0} runs/s"),
             format!("{:.2} ×", each / first),
             "reported",
         );
     }
-    overload(report, &server).await
+    Ok(server)
 }
 
 /// More than there is room for.

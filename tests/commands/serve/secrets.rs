@@ -193,7 +193,8 @@ fn a_tenants_own_secret_reaches_its_host_and_nobody_else() {
 fn secrets_of_tenants_are_set_listed_and_removed() {
     let (world, _) = tenants(&["acme"]);
     let settings = json!({ "grants": { "secrets": ["SHARED", "team-*"] } }).to_string();
-    world.palisade(&["tenants", "set", "acme", "--settings", &settings]).with_code(0);
+    let set = world.palisade(&["tenants", "set", "acme", "--settings", &settings]).with_code(0);
+    assert!(set.stderr.contains("none of its agents can be asked"), "{set:?}");
     let config = |name: &str| format!("[secrets.{name}]\nhost = \"api.example.com\"\nkey_env = \"X\"\n");
     world.configure(&(config("SHARED") + &config("OTHER")));
     let of = |tenant: &str, arguments: &[&str], input: &str| {

@@ -151,7 +151,7 @@ async fn carry_out(command: &Command, tenants: &dyn Tenants, terminal: &Terminal
     match command {
         Command::List(Listed { json }) => list(tenants, *json, terminal).await?,
         Command::Add(Add { tenant, name, settings }) => {
-            let settings = settings.as_deref().map_or(Ok(json!({})), checked)?;
+            let settings = settings.as_deref().map_or(Ok(json!({})), |text| checked(text, terminal))?;
             let name = name.clone().unwrap_or_else(|| tenant.clone());
             let made = tenants.create_tenant(NewTenant { id: tenant.clone(), name, settings }).await?;
             say("added ", &format!("{}; `palisade tenants key {0}` makes a key for it", made.id))?;
@@ -164,7 +164,7 @@ async fn carry_out(command: &Command, tenants: &dyn Tenants, terminal: &Terminal
             }
         }
         Command::Set(Set { tenant, name, settings, suspend, resume }) => {
-            let settings = settings.as_deref().map(checked).transpose()?;
+            let settings = settings.as_deref().map(|text| checked(text, terminal)).transpose()?;
             let suspended = (*suspend || *resume).then_some(*suspend);
             tenants.change_tenant(tenant, TenantChange { name: name.clone(), settings, suspended }).await?;
             say("changed ", tenant)?;
@@ -289,8 +289,13 @@ fn key_value(key: &KeyRecord) -> Value {
 }
 
 /// Settings that can be used.
-fn checked(text: &str) -> anyhow::Result<Value> {
+fn checked(text: &str, terminal: &Terminal) -> anyhow::Result<Value> {
     let settings: Value = serde_json::from_str(text).context("the settings are no JSON")?;
-    TenantSettings::read(&settings)?;
+    let read = TenantSettings::read(&settings)?;
+    if read.grants.is_some_and(|grants| grants.agents.iter().next().is_none()) {
+        terminal.warning(
+            "`grants` has no `agents`, so that none of its agents can be asked; `\"agents\": [\"*\"]` lets all be",
+        );
+    }
     Ok(settings)
 }
