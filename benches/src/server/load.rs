@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::bail;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
 use super::{Server, ask, block_on, calls};
@@ -34,18 +35,18 @@ async fn load(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     // Each run at work takes some 45 MiB; a thousand of them are for a larger machine.
     let levels = [(1, 100), (10, 300), (100, 600)];
     loaded(report, quick, "apart", &levels, &[]).await?;
-    let server = loaded(report, quick, "in the server", &levels, &["--no-apart"]).await?;
+    let (server, _script) = loaded(report, quick, "in the server", &levels, &["--no-apart"]).await?;
     overload(report, &server).await
 }
 
-/// The same with tools in one place.
+/// The same with tools in one place; the server, and the folder of its script.
 async fn loaded(
     report: &mut Report,
     quick: bool,
     place: &str,
     levels: &[(usize, usize)],
     more: &[&str],
-) -> anyhow::Result<Arc<Server>> {
+) -> anyhow::Result<(Arc<Server>, TempDir)> {
     let folder = tempfile::tempdir()?;
     let model = format!("scripted:{}", script(folder.path())?.display());
     let arguments: Vec<String> = ["--model", &model].iter().chain(more).map(|&word| word.to_owned()).collect();
@@ -81,7 +82,7 @@ async fn loaded(
             "reported",
         );
     }
-    Ok(server)
+    Ok((server, folder))
 }
 
 /// More than there is room for.
@@ -96,7 +97,7 @@ async fn overload(report: &mut Report, server: &Arc<Server>) -> anyhow::Result<(
         match ended? {
             Ok((200, _)) => answered += 1,
             Ok((429 | 503, _)) => refused += 1,
-            Ok((other, _)) => bail!("{other}"),
+            Ok((other, said)) => bail!("{other} {said}"),
             // There were more connections than the server and the system hold.
             Err(_) => closed += 1,
         }
