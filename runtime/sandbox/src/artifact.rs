@@ -49,6 +49,11 @@ impl Artifact {
         self.digest
     }
 
+    /// Whether it is part of this program.
+    pub(crate) fn is_built_in(&self) -> bool {
+        matches!(self.code, Cow::Borrowed(_))
+    }
+
     pub(crate) fn code(&self) -> &[u8] {
         &self.code
     }

@@ -55,8 +55,16 @@ const DESCRIBING: Limits = Limits {
 };
 
 impl Compiled {
-    /// Loads machine code that this project made itself.
+    /// Loads machine code that this project made itself. What is part of this program is loaded once: every agent has
+    /// most of it.
     pub fn load(engine: &Engine, artifact: &Artifact) -> Result<Self, Failure> {
+        match artifact.is_built_in() {
+            true => engine.loaded(artifact.digest()).get_or_init(|| Self::load_now(engine, artifact)).clone(),
+            false => Self::load_now(engine, artifact),
+        }
+    }
+
+    fn load_now(engine: &Engine, artifact: &Artifact) -> Result<Self, Failure> {
         let component =
             artifact.load(engine.wasm()).map_err(|error| Failure::BadComponent { reason: error.to_string() })?;
         let needs = Needs::of(&component).map_err(|error| Failure::BadComponent { reason: error.to_string() })?;

@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
     },
     thread,
@@ -19,7 +19,7 @@ use wasmtime::{
     component::{InstancePre, Linker},
 };
 
-use crate::{Failure, Limits, artifact, component::Digest, host::Host, runner, runner::Runner, scope::Shape};
+use crate::{Compiled, Failure, Limits, artifact, component::Digest, host::Host, runner, runner::Runner, scope::Shape};
 
 /// How large a process's sandbox is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +72,8 @@ struct Inner {
     freed: Notify,
     /// Runs guests on its blocking threads and their timers on its one worker.
     runtime: Option<tokio::runtime::Runtime>,
+    /// Components that are part of this program.
+    loaded: Mutex<HashMap<Digest, Loaded>>,
     /// Components linked to what a grant shape holds. Agents with the same shape share them.
     linked: Mutex<HashMap<(Digest, Shape), InstancePre<Host>>>,
     /// The linkers of those shapes.
@@ -79,6 +81,9 @@ struct Inner {
     /// Where guests run, if not here.
     runner: Option<Runner>,
 }
+
+/// A component that is loaded by whoever needs it first.
+pub(crate) type Loaded = Arc<OnceLock<Result<Compiled, Failure>>>;
 
 /// Threads beyond those that guests run on.
 const WRITERS: usize = 32;
@@ -130,6 +135,7 @@ impl Engine {
                 waiting: AtomicUsize::new(0),
                 freed: Notify::new(),
                 runtime: Some(runtime),
+                loaded: Mutex::default(),
                 linked: Mutex::default(),
                 linkers: Mutex::default(),
                 runner,
@@ -176,6 +182,12 @@ impl Engine {
     #[doc(hidden)]
     pub fn stop_clock(&self) {
         self.inner.heartbeat.stopped.store(1, Ordering::Relaxed);
+    }
+
+    /// The place of a component that is part of this program.
+    pub(crate) fn loaded(&self, digest: Digest) -> Loaded {
+        let mut loaded = self.inner.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(loaded.entry(digest).or_default())
     }
 
     /// Forgets what was linked, to measure linking.
