@@ -10,6 +10,7 @@ mod described;
 mod keys;
 mod mcp;
 mod mcp_clients;
+mod mcp_servers;
 mod mcp_tools;
 mod model;
 mod panels;

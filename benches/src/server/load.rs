@@ -32,8 +32,7 @@ fn script(folder: &Path) -> anyhow::Result<PathBuf> {
 
 /// Runs with a scripted model, so many at the same time.
 async fn load(report: &mut Report, quick: bool) -> anyhow::Result<()> {
-    // Each run at work takes some 45 MiB; a thousand of them are for a larger machine.
-    let levels = [(1, 100), (10, 300), (100, 600)];
+    let levels = [(1, 100), (10, 300), (100, 600), (1000, 2000)];
     loaded(report, quick, "apart", &levels, &[]).await?;
     let (server, _script) = loaded(report, quick, "in the server", &levels, &["--no-apart"]).await?;
     overload(report, &server).await
@@ -50,7 +49,7 @@ async fn loaded(
     let folder = tempfile::tempdir()?;
     let model = format!("scripted:{}", script(folder.path())?.display());
     let arguments: Vec<String> = ["--model", &model].iter().chain(more).map(|&word| word.to_owned()).collect();
-    let quotas = json!({ "runs": 110, "waiting": 0, "requests": 10_000_000, "sandboxes": 64, "memory_mib": 32_768 });
+    let quotas = json!({ "runs": 1100, "waiting": 0, "requests": 10_000_000, "sandboxes": 64, "memory_mib": 32_768 });
     let server = Arc::new(Server::start(&[("load", quotas)], "", &arguments)?);
     let (_, run) = ask(&server.address, &server.keys[0], "explore", "go").await?;
     let called = calls(&server, &server.keys[0], &run).await?;
@@ -104,7 +103,7 @@ async fn overload(report: &mut Report, server: &Arc<Server>) -> anyhow::Result<(
     }
     let measured = format!("{answered} answered, {refused} sent away with Retry-After, {closed} without a connection");
     report.row(
-        "3,000 runs at once where 110 may be",
+        "3,000 runs at once where 1,100 may be",
         &measured,
         "",
         format!("{closed} without a connection"),

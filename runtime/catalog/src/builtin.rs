@@ -75,6 +75,11 @@ impl BuiltIn {
         }
     }
 
+    /// Whether loading it would take no time.
+    pub(crate) fn is_loaded(&self, engine: &Engine) -> bool {
+        Compiled::is_loaded(engine, self.digest)
+    }
+
     /// The machine code of every core tool and of the guests of `palisade prove`, by the digests of their components.
     pub fn machine_code() -> impl Iterator<Item = ([u8; 32], &'static [u8])> {
         let tools = TOOLS.iter().map(|tool| (tool.digest, tool.code));

@@ -11,7 +11,7 @@ use palisade_agent::{
     Agent, Asker, Ceiling, Crew, Equipment, Peer, PermissionMode, Provider, Recruit, RecruitError, Seat, Surroundings,
     Tool, Toolbox,
 };
-use palisade_grants::DELEGATION;
+use palisade_grants::{DELEGATION, Grants};
 
 use crate::{
     AskError, Available, Effective, Equipped, FindError, Registry, SharedRegistry, Standing, Under, available,
@@ -19,13 +19,15 @@ use crate::{
 };
 
 /// Gives an agent what it works with. Implemented where models are known.
+#[async_trait]
 pub trait Outfitter: Send + Sync + 'static {
     /// The model that an agent speaks to: its own, or the one of whoever asks. A program outside of the sandbox, where
     /// no ceiling holds, is none unless the agent's grants have it.
     fn model(&self, effective: &Effective, asked_by: &Seat) -> Result<Chosen, String>;
 
-    /// Meets the MCP servers that an agent names and that nobody has met, so that its tools are known. May take long.
-    fn meet(&self, _agent: &Agent, _registry: &SharedRegistry) {}
+    /// Meets the MCP servers that an agent names, may use under a ceiling, and nobody has met, so that its tools are
+    /// known. May take long.
+    async fn meet(&self, _agent: &Agent, _ceiling: &Grants, _registry: &SharedRegistry) {}
 
     /// Its tools, and of those that the host carries out the ones in its scope. May take long.
     fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String>;
@@ -85,12 +87,8 @@ impl Crew for LocalCrew {
     }
 
     fn recruit(&self, name: &str, asked_by: &Seat) -> Result<Recruit, RecruitError> {
-        let mut registry = self.registry.now();
+        let registry = self.registry.now();
         let agent = registry.may_ask(&asked_by.agent, name).map_err(|error| refusal(name, error))?.clone();
-        if !registry.unmet(&agent).is_empty() {
-            self.outfitter.meet(&agent, &self.registry);
-            registry = self.registry.now();
-        }
         let available = available(&registry);
         let handed = self.handed_down(asked_by, &available, &registry);
         let under = Under { ceiling: &handed, asked_by: &asked_by.agent.name };
@@ -105,6 +103,19 @@ impl Crew for LocalCrew {
             agent: effective.agent,
             cut: effective.cut,
         })
+    }
+
+    async fn learn(&self, recruit: &Recruit, asked_by: &Seat) -> bool {
+        let registry = self.registry.now();
+        if registry.unmet(&recruit.agent, &Grants::everything()).is_empty() {
+            return false;
+        }
+        let handed = self.handed_down(asked_by, &available(&registry), &registry);
+        if registry.unmet(&recruit.agent, &handed.grants).is_empty() {
+            return false;
+        }
+        self.outfitter.meet(&recruit.agent, &handed.grants, &self.registry).await;
+        true
     }
 
     async fn equip(

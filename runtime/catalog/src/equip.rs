@@ -273,10 +273,11 @@ fn program_gate(effective: &Effective) -> Gate {
     })
 }
 
-/// Loads tools side by side: copying their machine code is most of what a first answer waits for.
+/// Loads tools side by side: copying their machine code is most of what a first answer waits for. Those after it
+/// find it loaded.
 fn load(tools: &[&'static BuiltIn], engine: &Engine, compiler: Option<&Compiler>) -> Vec<Result<Compiled, Failure>> {
-    if let [tool] = tools {
-        return vec![tool.load(engine, compiler)];
+    if tools.iter().filter(|tool| !tool.is_loaded(engine)).count() < 2 {
+        return tools.iter().map(|tool| tool.load(engine, compiler)).collect();
     }
     thread::scope(|scope| {
         let start = |tool: &'static BuiltIn| {

@@ -81,6 +81,18 @@ fn one(server: &Arc<Server>, name: &str, pinned: &PinnedTool) -> Available {
 }
 
 impl ServerTool {
+    /// Any tool of a server that nobody has met.
+    pub(crate) fn unknown_of(server: &Server) -> Self {
+        Self {
+            server: Arc::new(server.clone()),
+            own: String::new(),
+            pinned: PinnedTool { description: String::new(), schema: Value::Null },
+            description: String::new(),
+            schema: Value::Null,
+            reads: true,
+        }
+    }
+
     /// What the host has to give to whoever carries it out. Nobody knows what a program does with files, so one writes
     /// unless the operator or the user says that it does not.
     pub(crate) fn capabilities(&self) -> BTreeSet<Capability> {
@@ -195,6 +207,19 @@ pub(crate) fn brought(agent: &Agent, tools: &BTreeMap<&str, &Arc<ServerTool>>, r
     }
 }
 
+/// What an agent under a ceiling lacks to have any tool of a server, in words. Without it there is no reason to meet
+/// the server.
+pub(crate) fn lacking(agent: &Agent, server: &Server, registry: &Registry, ceiling: &Grants) -> Option<String> {
+    let tool = Arc::new(ServerTool::unknown_of(server));
+    let brought = brought(agent, &BTreeMap::from([("", &tool)]), registry);
+    let http = match &agent.grants {
+        Some(own) => agent.scope.restrict(&own.narrow(&registry.ceiling_for(agent))).http,
+        None => brought.http,
+    };
+    let held = Grants { http, ..brought }.narrow(ceiling);
+    tool.missing(&held).map(|capability| tool.not_granted(capability))
+}
+
 /// What the author of an agent should know about the servers that it names.
 pub(crate) fn notes(agent: &Agent, registry: &Registry) -> Vec<String> {
     let named = registry.servers().iter().filter(|server| agent.scope.names_server(&server.name));
@@ -202,10 +227,13 @@ pub(crate) fn notes(agent: &Agent, registry: &Registry) -> Vec<String> {
         let name = &server.name;
         match (&server.refused, registry.pinned(server)) {
             (Some(why), _) => Some(format!("the MCP server `{name}` is not used: {why}")),
-            (None, None) => Some(format!(
-                "the tools of the MCP server `{name}` are not known yet: it is met when the agent is run, or with \
-                 `palisade mcp trust {name}`"
-            )),
+            (None, None) => Some(match lacking(agent, server, registry, &Grants::everything()) {
+                Some(why) => format!("the MCP server `{name}` is not used: {why}"),
+                None => format!(
+                    "the tools of the MCP server `{name}` are not known yet: it is met when the agent is run, or with \
+                     `palisade mcp trust {name}`"
+                ),
+            }),
             (None, Some(_)) => None,
         }
     };

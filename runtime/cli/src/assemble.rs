@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use palisade_agent::{LOCAL_TENANT, Provider, Tool};
 use palisade_catalog::{Effective, Equipped, Met, Registry, Server};
+use palisade_grants::Grants;
 use palisade_model::{Choice, Offline, Recording, Scripted, Secrets, Target};
 use palisade_sandbox::{ArtifactCache, Compiler, Engine, Network, Storage, Vault, Workspace};
 
@@ -91,14 +92,26 @@ impl Assembly {
     }
 
     /// Starts an MCP server, or speaks to it, and asks for its tools.
-    pub(crate) fn meet(&self, server: &Server, registry: &Registry, folder: &Path) -> anyhow::Result<Met> {
+    pub(crate) fn meet(
+        &self,
+        server: &Server,
+        registry: &Registry,
+        folder: &Path,
+        ceiling: &Grants,
+    ) -> anyhow::Result<Met> {
         let workspace = self.open(folder)?;
-        palisade_catalog::meet(&self.engine, &workspace, server, registry).map_err(anyhow::Error::msg)
+        palisade_catalog::meet(&self.engine, &workspace, server, registry, ceiling).map_err(anyhow::Error::msg)
     }
 
     /// The same for one that nobody has met: what is wrong with it is said, and it is left out.
-    pub(crate) fn first_seen(&self, server: &Server, registry: &Registry, folder: &Path) -> Option<Met> {
-        let met = self.meet(server, registry, folder);
+    pub(crate) fn first_seen(
+        &self,
+        server: &Server,
+        registry: &Registry,
+        folder: &Path,
+        ceiling: &Grants,
+    ) -> Option<Met> {
+        let met = self.meet(server, registry, folder, ceiling);
         let wrong = |error| self.terminal.warning(&format!("the MCP server `{}` is not used: {error:#}", server.name));
         met.map_err(wrong).ok()
     }

@@ -105,6 +105,7 @@ impl<'a> Conversation<'a> {
             ration: None,
             data: settings.data.clone(),
             connected: Mutex::new(HashMap::new()),
+            not_met: Arc::default(),
         };
         let shared = SharedRegistry::new(registry.clone()).looking_every(LOOK_AGAIN);
         let company = Company::of(&effective, &shared, outfit, asker.clone());

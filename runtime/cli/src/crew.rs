@@ -4,10 +4,13 @@ use std::{
     collections::HashMap,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
+use async_trait::async_trait;
 use palisade_agent::{Agent, Provider, Runtime, Seat, Tool};
 use palisade_catalog::{Chosen, Effective, Equipped, Outfitter, SharedRegistry};
+use palisade_grants::Grants;
 use palisade_model::{Target, suited};
 use palisade_sandbox::Limits;
 
@@ -32,8 +35,14 @@ pub(crate) struct Outfit {
     pub(crate) data: Option<PathBuf>,
     /// The models that were connected to before, by what they are called.
     pub(crate) connected: Mutex<HashMap<String, Arc<dyn Provider>>>,
+    /// The MCP servers that could not be met, with when that was. Whoever meets one keeps others from it.
+    pub(crate) not_met: Arc<tokio::sync::Mutex<HashMap<String, Instant>>>,
 }
 
+/// How long a server that could not be met is left alone.
+const LEFT_ALONE: Duration = Duration::from_secs(60);
+
+#[async_trait]
 impl Outfitter for Outfit {
     fn model(&self, effective: &Effective, asked_by: &Seat) -> Result<Chosen, String> {
         // Where that is may be a secret, and a model reads this.
@@ -66,8 +75,27 @@ impl Outfitter for Outfit {
         Ok(Chosen { provider, warning, is_outside })
     }
 
-    fn meet(&self, agent: &Agent, registry: &SharedRegistry) {
-        servers::met_by(&self.assembly, agent, registry, &self.workspace);
+    async fn meet(&self, agent: &Agent, ceiling: &Grants, registry: &SharedRegistry) {
+        let mut not_met = self.not_met.lock().await;
+        for server in registry.now().unmet(agent, ceiling) {
+            let key = server.key();
+            if not_met.get(&key).is_some_and(|when| when.elapsed() < LEFT_ALONE) {
+                continue;
+            }
+            // What a tenant's agents have started is of its share.
+            let gate = self.ration.as_ref().map(|ration| ration.gate(ration.memory(Limits::STANDARD.memory)));
+            let _entered = match &gate {
+                Some(gate) => gate.enter().await.ok(),
+                None => None,
+            };
+            let (assembly, registry) = (Arc::clone(&self.assembly), registry.clone());
+            let (workspace, ceiling) = (self.workspace.clone(), ceiling.clone());
+            let meeting = move || servers::met_under(&assembly, &server, &registry, &workspace, &ceiling);
+            match tokio::task::spawn_blocking(meeting).await {
+                Ok(true) => drop(not_met.remove(&key)),
+                Ok(false) | Err(_) => drop(not_met.insert(key, Instant::now())),
+            }
+        }
     }
 
     fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String> {

@@ -165,8 +165,9 @@ impl House for LocalHouse {
     }
 
     async fn offered_tools(&self, tenant: &str, agent: &str) -> Result<Offer, Refused> {
-        let (household, agent) = (self.household(tenant).await?, agent.to_owned());
-        // Machine code may have to be loaded, and a server of others to be met.
+        let household = self.household(tenant).await?;
+        let agent = household.offering(agent).await?;
+        // Machine code may have to be loaded.
         let offered = tokio::task::spawn_blocking(move || household.offered_tools(&agent));
         offered.await.map_err(|error| Refused::Broken(error.to_string()))?
     }

@@ -6,7 +6,7 @@ use palisade_agent::Agent;
 use palisade_catalog::{
     ConfiguredServer, Met, Registry, Server, ServerSettings, SharedRegistry, definition::Connection,
 };
-use palisade_grants::Pattern;
+use palisade_grants::{Grants, Pattern};
 
 use crate::{
     assemble::Assembly,
@@ -66,27 +66,32 @@ pub(crate) fn met(
     settings: &Settings,
     terminal: &Terminal,
 ) -> anyhow::Result<Registry> {
-    let unmet = registry.unmet(agent);
+    let ceiling = Grants::everything();
+    let unmet = registry.unmet(agent, &ceiling);
     if unmet.is_empty() {
         return Ok(registry);
     }
     let assembly = Assembly::start(settings, terminal)?.reaching(config);
     for server in unmet {
-        if let Some(met) = assembly.first_seen(&server, &registry, workspace) {
+        if let Some(met) = assembly.first_seen(&server, &registry, workspace, &ceiling) {
             keep(&mut registry, &server, met, terminal);
         }
     }
     Ok(registry)
 }
 
-/// The same for an agent that another one asks.
-pub(crate) fn met_by(assembly: &Assembly, agent: &Agent, registry: &SharedRegistry, workspace: &Path) {
-    let now = registry.now();
-    for server in now.unmet(agent) {
-        if let Some(met) = assembly.first_seen(&server, &now, workspace) {
-            registry.change(|registry| keep(registry, &server, met, assembly.terminal()));
-        }
-    }
+/// Meets a server for an agent that is asked by another one or by a client, under its ceiling. Says whether it can be
+/// used.
+pub(crate) fn met_under(
+    assembly: &Assembly,
+    server: &Server,
+    registry: &SharedRegistry,
+    workspace: &Path,
+    ceiling: &Grants,
+) -> bool {
+    let Some(met) = assembly.first_seen(server, &registry.now(), workspace, ceiling) else { return false };
+    registry.change(|registry| keep(registry, server, met, assembly.terminal()));
+    true
 }
 
 fn keep(registry: &mut Registry, server: &Server, met: Met, terminal: &Terminal) {

@@ -24,6 +24,8 @@ pub struct Compiler {
     limits: CompileLimits,
     /// What components said of themselves, or why they said nothing, in the time of this process.
     said: Mutex<HashMap<Digest, Result<Vec<Offer>, Failure>>>,
+    /// What was made ready in the time of this process: runs of agents with the same tools share their machine code.
+    ready: Mutex<HashMap<Digest, Compiled>>,
 }
 
 type OpenCache = Box<dyn FnOnce() -> Option<ArtifactCache> + Send>;
@@ -75,7 +77,13 @@ impl Compiler {
 
     /// The same, with a cache that is opened when something is first looked for in it.
     pub fn opening(worker: PathBuf, cache: impl FnOnce() -> Option<ArtifactCache> + Send + 'static) -> Self {
-        Self { worker, cache: LazyLock::new(Box::new(cache)), limits: LIMITS, said: Mutex::default() }
+        Self {
+            worker,
+            cache: LazyLock::new(Box::new(cache)),
+            limits: LIMITS,
+            said: Mutex::default(),
+            ready: Mutex::default(),
+        }
     }
 
     /// The same with a shorter deadline, for tests.
@@ -89,18 +97,29 @@ impl Compiler {
         let bad = |error: CompileError| Failure::BadComponent { reason: error.to_string() };
         self.check(wasm).map_err(bad)?;
         let digest = artifact::digest(wasm);
+        let ready = || self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(compiled) = ready().get(&digest).filter(|compiled| compiled.is_of(engine)) {
+            return Ok(compiled.clone());
+        }
+        let compiled = self.find_or_make(engine, wasm, digest)?.documented_by(wasm);
+        ready().insert(digest, compiled.clone());
+        Ok(compiled)
+    }
+
+    fn find_or_make(&self, engine: &Engine, wasm: &[u8], digest: Digest) -> Result<Compiled, Failure> {
         if let Some(artifact) = self.cache.as_ref().and_then(|cache| cache.find(engine, digest))
             && let Ok(compiled) = Compiled::load(engine, &artifact)
         {
-            return Ok(compiled.documented_by(wasm));
+            return Ok(compiled);
         }
-        let artifact = Artifact::trusted(digest, self.compile(wasm).map_err(bad)?);
+        let code = self.compile(wasm).map_err(|error| Failure::BadComponent { reason: error.to_string() })?;
+        let artifact = Artifact::trusted(digest, code);
         let compiled = Compiled::load(engine, &artifact)?;
         if let Some(cache) = &*self.cache {
             // A full disk costs time at the next start, not this call.
             drop(cache.add(engine, &artifact));
         }
-        Ok(compiled.documented_by(wasm))
+        Ok(compiled)
     }
 
     /// The tools that a component offers. It is asked once: what it said first is kept with its machine code, and a tool

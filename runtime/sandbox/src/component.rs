@@ -64,6 +64,11 @@ impl Compiled {
         }
     }
 
+    /// Whether loading it would take no time.
+    pub fn is_loaded(engine: &Engine, digest: [u8; 32]) -> bool {
+        engine.loaded(digest).get().is_some()
+    }
+
     fn load_now(engine: &Engine, artifact: &Artifact) -> Result<Self, Failure> {
         let component =
             artifact.load(engine.wasm()).map_err(|error| Failure::BadComponent { reason: error.to_string() })?;
@@ -77,6 +82,11 @@ impl Compiled {
     #[must_use]
     pub fn documented_by(self, wasm: &[u8]) -> Self {
         Self { docs: std::sync::Arc::new(Docs::read(wasm)), ..self }
+    }
+
+    /// Whether it can be linked with this engine.
+    pub(crate) fn is_of(&self, engine: &Engine) -> bool {
+        wasmtime::Engine::same(self.component.engine(), engine.wasm())
     }
 
     /// The digest of the component's bytes.

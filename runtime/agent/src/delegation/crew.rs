@@ -18,6 +18,12 @@ pub trait Crew: Send + Sync {
     /// definition up anew each time.
     fn recruit(&self, name: &str, asked_by: &Seat) -> Result<Recruit, RecruitError>;
 
+    /// Learns what is not known yet of a recruit's tools, as far as the one in that seat may have it learnt. Says
+    /// whether there was something to learn: then it is recruited anew.
+    async fn learn(&self, _recruit: &Recruit, _asked_by: &Seat) -> bool {
+        false
+    }
+
     /// Gives a recruit its tools, the model it speaks to (its own, or the one of whoever asks) and what it is
     /// told of its surroundings. Of `own_tools`, which the host carries out, it gets those in its scope.
     async fn equip(

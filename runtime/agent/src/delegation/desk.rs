@@ -159,13 +159,13 @@ impl Delegation {
             return Err(Refusal::invalid("there is nothing to do: say it in words"));
         }
         let (place, canceller) = sit_down(&client);
-        let (asker, recruit) = self.engage(&place, &inquiry.agent, None, Way::Ruled)?;
+        let (asker, recruit) = self.engage(&place, &inquiry.agent, None, Way::Ruled).await?;
         let found = self.wanted(&client, &recruit.agent, &inquiry.session).await?;
         let created = found.is_none();
         let (session, asker, recruit) = match found {
             Some(session) => {
                 let stored = session.origin.ceiling.clone();
-                let (asker, recruit) = self.engage(&place, &inquiry.agent, stored.as_ref(), Way::Ruled)?;
+                let (asker, recruit) = self.engage(&place, &inquiry.agent, stored.as_ref(), Way::Ruled).await?;
                 let session = match &inquiry.panels {
                     Some(panels) => {
                         self.store.change(&SessionKey::new(&client.tenant, &session.id), panels.change()).await?
@@ -196,7 +196,7 @@ impl Delegation {
         let (place, canceller) = sit_down(&client);
         let session = self.store.session(&left.session).await?;
         let stored = session.origin.ceiling.clone();
-        let (asker, mut recruit) = self.engage(&place, &left.agent, stored.as_ref(), Way::Ruled)?;
+        let (asker, mut recruit) = self.engage(&place, &left.agent, stored.as_ref(), Way::Ruled).await?;
         recruit.budget = recruit.budget.lower(left.budget).less(&left.spending);
         let (account, allowance) = self.account(&asker, &recruit, Lower::default())?;
         let engaged = Engaged { asker, recruit, account, allowance };

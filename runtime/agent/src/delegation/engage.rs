@@ -52,7 +52,7 @@ pub(super) struct Lower {
 impl Delegation {
     /// Works out what an agent is and may do when the one in that place asks it in that session: no more than
     /// the one that asks may, and no more than the session was begun with.
-    pub(super) fn engage(
+    pub(super) async fn engage(
         &self,
         place: &Place,
         name: &str,
@@ -64,7 +64,7 @@ impl Delegation {
         let now = seat.ceiling_now().map_err(|why| Refusal::denied("revoked", why))?;
         let ceiling = stored.map_or_else(|| now.clone(), |stored| now.narrow(stored));
         let asker = Seat { ceiling, ..Seat::clone(seat) };
-        let recruit = self.crew.recruit(name, &asker)?;
+        let mut recruit = self.crew.recruit(name, &asker)?;
         // Whom the one that asks may ask is its own affair; what the session was begun with says what the one
         // that is asked may do.
         permit(seat, name, &recruit, way)?;
@@ -80,6 +80,9 @@ impl Delegation {
                     self.limits.same_agent
                 ),
             ));
+        }
+        if self.crew.learn(&recruit, &asker).await {
+            recruit = self.crew.recruit(name, &asker)?;
         }
         // Whoever works rights out, there is no way up.
         let ceiling = recruit.ceiling.narrow(&asker.ceiling);
@@ -158,9 +161,9 @@ impl Delegation {
     }
 
     /// Another turn of an agent that was asked before, for an answer that has come for it.
-    pub(super) fn callback_order(&self, above: &Above, message: &Queued) -> Result<Order, Refusal> {
+    pub(super) async fn callback_order(&self, above: &Above, message: &Queued) -> Result<Order, Refusal> {
         let (asker, recruit) =
-            self.engage(&above.place, &above.name, above.session.origin.ceiling.as_ref(), Way::Ruled)?;
+            self.engage(&above.place, &above.name, above.session.origin.ceiling.as_ref(), Way::Ruled).await?;
         let (account, allowance) = self.account(&asker, &recruit, Lower::default())?;
         let engaged = Engaged { asker, recruit, account, allowance };
         Ok(Order {

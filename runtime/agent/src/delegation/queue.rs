@@ -78,7 +78,7 @@ impl Delegation {
         // From now on the answer is in the queue and nowhere else.
         self.active.settle(&report.task);
         if let Some(above) = above {
-            self.take_callback(above, &message);
+            self.take_callback(above, &message).await;
         }
         self.changed.notify_waiters();
     }
@@ -112,9 +112,9 @@ impl Delegation {
     }
 
     /// Has an agent that another asked work on an answer to it, for the same one and with the same rights.
-    fn take_callback(self: &Arc<Self>, above: &Above, message: &Queued) {
+    async fn take_callback(self: &Arc<Self>, above: &Above, message: &Queued) {
         // Whatever is in the way now, the answer stays in the queue of its session.
-        if let Ok(order) = self.callback_order(above, message) {
+        if let Ok(order) = self.callback_order(above, message).await {
             self.start(order).leave();
         }
     }

@@ -7,7 +7,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use cap_std::fs::Dir;
 use palisade_agent::Agent;
-use palisade_grants::{Host, Pattern};
+use palisade_grants::{Grants, Host, Pattern};
 use palisade_sandbox::Programs;
 
 use super::{
@@ -16,7 +16,10 @@ use super::{
     read,
     trust::{Trust, real_path},
 };
-use crate::definition::{Connection, Notice, WrittenServer, parse_servers};
+use crate::{
+    definition::{Connection, Notice, WrittenServer, parse_servers},
+    servers,
+};
 
 pub use pins::{PinError, PinnedServer, PinnedTool, ServerPins};
 
@@ -281,10 +284,11 @@ impl Registry {
         self.servers.pins.get(&server.key())
     }
 
-    /// Servers that an agent names, that can be used, and that nobody has met: their tools are not known.
-    pub fn unmet(&self, agent: &Agent) -> Vec<Arc<Server>> {
+    /// Servers that an agent names, that it can use under a ceiling, and that nobody has met: their tools are not known.
+    pub fn unmet(&self, agent: &Agent, ceiling: &Grants) -> Vec<Arc<Server>> {
         let named = self.servers().iter().filter(|server| agent.scope.names_server(&server.name));
-        named.filter(|server| server.refused.is_none() && self.pinned(server).is_none()).cloned().collect()
+        let unmet = named.filter(|server| server.refused.is_none() && self.pinned(server).is_none());
+        unmet.filter(|server| servers::lacking(agent, server, self, ceiling).is_none()).cloned().collect()
     }
 
     /// Keeps what a server says of its tools.

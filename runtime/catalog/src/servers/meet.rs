@@ -6,7 +6,7 @@ use palisade_grants::{Access, Grants};
 use palisade_sandbox::{Engine, Limits, Scope, Workspace};
 
 use super::{
-    is_name,
+    ServerTool, is_name,
     link::{connect, pinned_as},
 };
 use crate::{PinnedServer, PinnedTool, Registry, Server, definition::Connection};
@@ -24,12 +24,18 @@ pub struct Met {
 }
 
 /// Starts a server, or speaks to it, and asks for its tools. It may read the workspace as far as the operator's ceiling
-/// lets anybody, and change nothing.
-pub fn meet(engine: &Engine, workspace: &Workspace, server: &Server, registry: &Registry) -> Result<Met, String> {
+/// lets anybody and this one does, and change nothing.
+pub fn meet(
+    engine: &Engine,
+    workspace: &Workspace,
+    server: &Server,
+    registry: &Registry,
+    ceiling: &Grants,
+) -> Result<Met, String> {
     if let Some(why) = &server.refused {
         return Err(why.clone());
     }
-    let grants = may_touch(server, registry);
+    let grants = may_touch(server, registry).narrow(ceiling);
     let scope =
         Scope::open(engine, workspace, grants.clone(), Limits::STANDARD, None).map_err(|error| error.to_string())?;
     let (scope, own) = (Arc::new(scope), server.clone());
@@ -53,15 +59,7 @@ pub fn meet(engine: &Engine, workspace: &Workspace, server: &Server, registry: &
 }
 
 fn may_touch(server: &Server, registry: &Registry) -> Grants {
-    let tool = super::ServerTool {
-        server: Arc::new(server.clone()),
-        own: String::new(),
-        pinned: PinnedTool { description: String::new(), schema: serde_json::Value::Null },
-        description: String::new(),
-        schema: serde_json::Value::Null,
-        reads: true,
-    };
     let files = registry.workspace_ceiling().narrow(&Grants::workspace(Access::Read).files);
-    let Grants { commands, http, secrets, .. } = tool.brings();
+    let Grants { commands, http, secrets, .. } = ServerTool::unknown_of(server).brings();
     Grants { files, commands, http, secrets, ..Grants::default() }
 }

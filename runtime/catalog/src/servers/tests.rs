@@ -152,14 +152,23 @@ fn the_operators_ceiling_holds_for_servers() {
 fn servers_that_nobody_met_have_no_tools_and_it_is_said() {
     let (mut registry, folder) = registry(vec![("post", program())]);
     let porter = agent(&["mcp__post__*"]);
-    assert!(registry.unmet(&porter).is_empty());
+    let everything = Grants::everything();
+    assert!(registry.unmet(&porter, &everything).is_empty());
     let mut settings = ServerSettings { programs: Some(Programs::standard("palisade".into())), ..Default::default() };
     let other = Connection::Program { program: "post-server".to_owned(), arguments: Vec::new(), env: BTreeMap::new() };
     settings.configured =
         vec![ConfiguredServer { name: "post".to_owned(), connection: Some(other), ..ConfiguredServer::default() }];
     registry.allow_servers(settings);
-    assert_eq!(registry.unmet(&porter).len(), 1, "another command is another server");
-    assert!(registry.unmet(&agent(&["Read"])).is_empty());
+    assert_eq!(registry.unmet(&porter, &everything).len(), 1, "another command is another server");
+    assert!(registry.unmet(&agent(&["Read"]), &everything).is_empty());
+    // Whoever may not use it has no reason to start it.
+    let reads: Grants = serde_json::from_value(json!({ "files": { ".": "read" } })).unwrap();
+    let with: Grants = serde_json::from_value(json!({ "commands": ["mcp__post"] })).unwrap();
+    assert_eq!((registry.unmet(&porter, &reads).len(), registry.unmet(&porter, &with).len()), (0, 1));
+    let granted = Agent { grants: Some(reads), ..porter.clone() };
+    assert!(registry.unmet(&granted, &everything).is_empty());
+    let warnings = of(&granted, &registry).warnings;
+    assert!(warnings.iter().any(|warning| warning.contains("commands: [\"mcp__post\"]")), "{warnings:?}");
     let effective = of(&porter, &registry);
     assert_eq!(names(&effective), Vec::<&str>::new());
     assert!(effective.warnings.iter().any(|warning| warning.contains("not known yet")), "{:?}", effective.warnings);

@@ -123,6 +123,7 @@ fn serve_agents(arguments: &Arguments, settings: &Settings, terminal: &Terminal)
         ration: None,
         data: settings.data.clone(),
         connected: Mutex::default(),
+        not_met: Arc::default(),
     });
     let (mut offer, left_out) =
         offers::tools(&outfit, &shared, &own, &agent.name, &place).map_err(anyhow::Error::msg)?;

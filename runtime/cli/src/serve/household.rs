@@ -124,6 +124,7 @@ impl Household {
             ration,
             data: settings.data.clone(),
             connected: Mutex::new(HashMap::new()),
+            not_met: Arc::default(),
         });
         let registry = SharedRegistry::new(registry).looking_every(LOOK_AGAIN);
         let crew = LocalCrew::new(registry.clone(), workspace.clone(), Arc::<Outfit>::clone(&outfit))
@@ -180,22 +181,25 @@ impl Household {
         })
     }
 
-    /// The tools of one of its agents, for whoever calls them itself.
-    pub(crate) fn offered_tools(&self, agent: &str) -> Result<Offer, Refused> {
-        let mut registry = self.looked_at();
+    /// An agent whose tools somebody may call, with what is to be known of them.
+    pub(crate) async fn offering(&self, agent: &str) -> Result<Agent, Refused> {
+        let registry = self.looked_at();
         let agent = registry.find(agent).map_err(refused)?;
         if agent.hidden || !agent.ui_visible {
             return Err(Refused::Unknown(format!("`{}` is for other agents alone", agent.name)));
         }
         let agent = self.config.budgeted(agent);
-        if !registry.unmet(&agent).is_empty() {
-            self.outfit.meet(&agent, &self.registry);
-            registry = self.registry.now();
-        }
+        self.outfit.meet(&agent, &self.ceiling()?.grants, &self.registry).await;
+        Ok(agent)
+    }
+
+    /// Its tools, for whoever calls them itself.
+    pub(crate) fn offered_tools(&self, agent: &Agent) -> Result<Offer, Refused> {
+        let registry = self.registry.now();
         let asked_by = format!("tenant {}", self.tenant);
         let ceiling = self.ceiling()?;
         let under = Under { ceiling: &ceiling, asked_by: &asked_by };
-        let effective = effective_under(&agent, &available(&registry), &registry, under);
+        let effective = effective_under(agent, &available(&registry), &registry, under);
         // Where that is is the operator's affair.
         let offered = offers::tools(&self.outfit, &self.registry, &effective, &asked_by, "a workspace");
         Ok(offered.map_err(Refused::Unusable)?.0)

@@ -53,7 +53,7 @@ async fn order(asking: Asking<'_>, agent_id: &str, message: &str) -> Result<Orde
     let stored = session.origin.ceiling.clone().unwrap_or_else(|| seat.ceiling.clone());
     let asked = |name: &str| session.attributes.get(name).and_then(Value::as_str);
     let name = asked("asked").unwrap_or(&session.agent).to_owned();
-    let (asker, recruit) = hub.engage(place, &name, Some(&stored), Way::Ruled)?;
+    let (asker, recruit) = hub.engage(place, &name, Some(&stored), Way::Ruled).await?;
     if asked("fingerprint") != Some(hub.mark(&asker, &name, &stored)?.as_str()) {
         return Err(Refusal::denied(
             "definition_changed",

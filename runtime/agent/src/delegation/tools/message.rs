@@ -106,7 +106,7 @@ async fn order(asking: Asking<'_>, input: Input) -> Result<Order, Refusal> {
         ));
     }
     hub.check_background(seat)?;
-    let (asker, recruit) = hub.engage(place, name, None, Way::Unruled("agents_message"))?;
+    let (asker, recruit) = hub.engage(place, name, None, Way::Unruled("agents_message")).await?;
     if input.mode == Mode::Sync && seat.chain.contains(&recruit.agent.name) {
         let text = format!("agent `{name}` waits for this answer itself; use mode `async`, or ask another agent");
         return Err(Refusal::session(text));
@@ -117,7 +117,7 @@ async fn order(asking: Asking<'_>, input: Input) -> Result<Order, Refusal> {
     let (session, asker, recruit) = match found {
         Some(session) => {
             let (asker, recruit) =
-                hub.engage(place, name, session.origin.ceiling.as_ref(), Way::Unruled("agents_message"))?;
+                hub.engage(place, name, session.origin.ceiling.as_ref(), Way::Unruled("agents_message")).await?;
             (session, asker, recruit)
         }
         None => {

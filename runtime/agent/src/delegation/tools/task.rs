@@ -167,13 +167,13 @@ async fn begun(asking: Asking<'_>, wanted: Wanted, cancellation: Cancellation) -
 async fn order(asking: Asking<'_>, wanted: Wanted, cancellation: Cancellation) -> Result<Order, Refusal> {
     let Asking { hub, place, .. } = asking;
     let Wanted { agent, way, prompt, description, lower, persist, background } = wanted;
-    let (asker, recruit) = hub.engage(place, &agent, None, way)?;
+    let (asker, recruit) = hub.engage(place, &agent, None, way).await?;
     let (account, allowance) = hub.account(&asker, &recruit, lower)?;
     let (session, keep, created) = session(hub, &asker, &agent, &recruit, persist, &description).await?;
     // A session that is asked again is under its own ceiling, too.
     let (asker, recruit) = match created {
         true => (asker, recruit),
-        false => hub.engage(place, &agent, session.origin.ceiling.as_ref(), way)?,
+        false => hub.engage(place, &agent, session.origin.ceiling.as_ref(), way).await?,
     };
     let engaged = Engaged { asker, recruit, account, allowance };
     let text = fill(&hub.task_message, &[("task", &prompt)]);

@@ -6,6 +6,7 @@ use anyhow::{Context as _, bail};
 use palisade_catalog::{
     Met, PROJECT_SERVERS, PinnedServer, PinnedTool, Registry, Server, Trust, definition::Connection,
 };
+use palisade_grants::Grants;
 use serde_json::json;
 
 use crate::offers::described;
@@ -66,7 +67,7 @@ pub(super) fn run(arguments: &Arguments, settings: &Settings, terminal: &Termina
     let server = find(&registry, &arguments.server)?.clone();
     let before = registry.pinned(&server).cloned();
     let assembly = Assembly::start(settings, terminal)?.reaching(&config);
-    let met = assembly.meet(&server, &registry, &workspace);
+    let met = assembly.meet(&server, &registry, &workspace, &Grants::everything());
     let Met { pinned, left_out } = met.with_context(|| format!("the MCP server `{}` was not met", server.name))?;
     let pinned = registry.pin(&server, pinned, true)?;
     let gone = gone(before.as_ref(), &pinned);
