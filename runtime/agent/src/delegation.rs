@@ -34,6 +34,7 @@ use tokio::sync::{Notify, watch};
 pub use active::Piece;
 pub use crew::{Crew, Equipment, Peer, Recruit, RecruitError};
 pub use desk::{Client, Conclusion, Inquiry, Visit, Which};
+pub use engage::HOST_ATTRIBUTES;
 pub use pool::{Pool, PoolKey, PoolStatistics, Reserve};
 pub use refusal::Refusal;
 pub use seat::{DelegationLimits, Seat};

@@ -47,8 +47,8 @@ pub use cancel::{Cancellation, Canceller, cancellation};
 pub use ceiling::Ceiling;
 pub use clip::clip;
 pub use delegation::{
-    Client, Conclusion, Crew, DELEGATION_TOOLS, Delegation, DelegationLimits, Equipment, Handle, Inquiry, Peer, Piece,
-    Pool, PoolKey, PoolStatistics, Recruit, RecruitError, Refusal, Reserve, Seat, Visit, Which,
+    Client, Conclusion, Crew, DELEGATION_TOOLS, Delegation, DelegationLimits, Equipment, HOST_ATTRIBUTES, Handle,
+    Inquiry, Peer, Piece, Pool, PoolKey, PoolStatistics, Recruit, RecruitError, Refusal, Reserve, Seat, Visit, Which,
 };
 pub use event::{Ending, Event, Quiet, Watcher};
 pub use gate::Gate;

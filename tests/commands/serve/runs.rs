@@ -78,6 +78,13 @@ fn sessions_are_named_pinned_cleared_and_deleted() {
     assert!(change(json!({ "name": null }))["name"].is_null());
     assert!(change(json!({ "attributes": { "a": 1 } }))["pinnedAt"].is_string());
     server.ask("PATCH", &path, "", &[], Some(&json!({ "title": "x" }))).with(400);
+    // Who was asked, and as what, only the server says.
+    for name in ["identity", "fingerprint"] {
+        let body = json!({ "attributes": { (name): "another" } });
+        server.ask("PATCH", &path, "", &[], Some(&body)).with(422);
+        let body = json!({ "agent": "explore", "attributes": { (name): "another" } });
+        assert!(server.post("/api/sessions", "", &body).with(422).body.contains(name));
+    }
     server.post(&format!("{path}/clear"), "", &json!({})).with(200);
     server.ask("DELETE", &path, "", &[], None).with(204);
     server.get(&path, "").with(404);

@@ -20,6 +20,9 @@ use crate::{
 /// Under what an agent's session keeps which agent that is: two plugins may have one of the same name.
 pub(super) const IDENTITY: &str = "identity";
 
+/// The attributes of sessions by which it is told who was asked, and as what. Nobody else says that.
+pub const HOST_ATTRIBUTES: [&str; 4] = [IDENTITY, "asked", "askedBy", "fingerprint"];
+
 /// Whether a session is held with an agent. One that a person began says only its name.
 pub(super) fn is_with(session: &Session, agent: &Agent) -> bool {
     let identity = session.attributes.get(IDENTITY).and_then(Value::as_str);

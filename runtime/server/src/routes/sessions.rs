@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::{Json, extract::State, http::StatusCode};
 use jiff::Timestamp;
-use palisade_agent::{Change, Entry, Listing, NewSession, Panel, Panels, Session, SessionKey};
+use palisade_agent::{Change, Entry, HOST_ATTRIBUTES, Listing, NewSession, Panel, Panels, Session, SessionKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -119,7 +119,7 @@ pub(super) async fn create(
     body::Json(new): body::Json<New>,
 ) -> Result<(StatusCode, Json<Session>), Problem> {
     caller.may(Scope::Run)?;
-    check_panels(new.attributes.get(Panels::ATTRIBUTE))?;
+    check_attributes(|name| new.attributes.get(name))?;
     let agents = app.house().agents(&caller.tenant).await?;
     if !agents.iter().any(|card| card.name == new.agent) {
         return Err(Problem::unprocessable(format!("there is no agent `{}`", new.agent)));
@@ -207,7 +207,7 @@ pub(super) async fn change(
 ) -> Result<Json<Session>, Problem> {
     caller.may(Scope::Run)?;
     let key = key(&caller, session);
-    check_panels(changed.attributes.as_ref().and_then(|attributes| attributes.get(Panels::ATTRIBUTE)))?;
+    check_attributes(|name| changed.attributes.as_ref()?.get(name))?;
     let changes = [
         changed.name.map(Change::Name),
         changed.pinned.map(Change::Pinned),
@@ -254,9 +254,12 @@ pub(super) async fn set_panels(
     Ok(Json(app.store().change(&key(&caller, session), panels.change()).await?))
 }
 
-/// What is kept under the name of the panels has to be panels.
-fn check_panels(kept: Option<&Value>) -> Result<(), Problem> {
-    Ok(kept.map_or(Ok(Panels::default()), Panels::read).map(drop)?)
+/// What a client may have kept with a session; under the name of the panels, panels.
+fn check_attributes<'a>(get: impl Fn(&str) -> Option<&'a Value>) -> Result<(), Problem> {
+    if let Some(name) = HOST_ATTRIBUTES.into_iter().find(|name| get(name).is_some()) {
+        return Err(Problem::unprocessable(format!("the attribute `{name}` is the server's own; choose another name")));
+    }
+    Ok(get(Panels::ATTRIBUTE).map_or(Ok(Panels::default()), Panels::read).map(drop)?)
 }
 
 /// Takes away what was said, and keeps the rest.
