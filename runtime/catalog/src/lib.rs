@@ -32,10 +32,10 @@ pub use explain::{ExplainedCall, Explanation};
 pub use plugin_tools::{NativeCommand, PluginComponent, choose_offer, pin_told, told_words};
 pub use registry::{
     AskError, BadWord, COMPAT_DIRS, CheckError, Checked, CheckedSkills, ConfiguredServer, Entry, FileCache, FindError,
-    FoundSkill, Granted, HeldLock, LoadError, Located, LockError, Locked, LockedPlugins, PROJECT_SERVERS, PinError,
-    PinnedServer, PinnedTool, Places, Plugin, PluginTool, ProjectFile, RegisterError, Registry, Server, ServerPins,
-    ServerSettings, ServerVariables, ServersFile, Shadowed, SharedRegistry, SkillError, SkillFile, SkillPlaces, Skills,
-    Status, Trust, TrustError, check_paths, check_skills, real_path, roster, tool_pin, write_new,
+    FoundSkill, Granted, HeldLock, KeptError, LoadError, Located, Locked, LockedPlugins, PROJECT_SERVERS, PinnedServer,
+    PinnedTool, Places, Plugin, PluginTool, ProjectFile, RegisterError, Registry, Server, ServerPins, ServerSettings,
+    ServerVariables, ServersFile, Shadowed, SharedRegistry, SkillError, SkillFile, SkillPlaces, Skills, Status, Trust,
+    TrustError, check_paths, check_skills, real_path, roster, tool_pin, write_new,
 };
 pub use servers::{Met, ServerTool, meet};
 pub use skill_tool::skill_tool;

@@ -46,15 +46,16 @@ pub use entries::{Entry, Status};
 pub use find::{FindError, Located};
 pub use found::{ProjectFile, Shadowed};
 pub use layers::LoadError;
-pub use lock::{HeldLock, LockError, Locked, LockedPlugins, tool_pin};
+pub use lock::{HeldLock, Locked, LockedPlugins, tool_pin};
 pub use places::{COMPAT_DIRS, Places};
 pub use plugins::{BadWord, Granted, Plugin, PluginTool};
 pub(crate) use plugins::{read_large, stamp};
+pub use private::KeptError;
 pub(crate) use read::{Stamp, read_below};
 pub use register::RegisterError;
 pub use servers::{
-    ConfiguredServer, PROJECT_SERVERS, PinError, PinnedServer, PinnedTool, Server, ServerPins, ServerSettings,
-    ServerVariables, ServersFile,
+    ConfiguredServer, PROJECT_SERVERS, PinnedServer, PinnedTool, Server, ServerPins, ServerSettings, ServerVariables,
+    ServersFile,
 };
 pub use shared::SharedRegistry;
 pub use skills::{CheckedSkills, FoundSkill, SkillError, SkillFile, SkillPlaces, Skills, check_skills};

@@ -6,13 +6,12 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
     fmt,
     io::{self, Read as _},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
-use cap_std::fs::{Dir, File};
+use cap_std::fs::Dir;
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{self, MapAccess, Visitor},
@@ -22,9 +21,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     plugins::{Granted, Plugin},
-    private,
+    private::{self, Held, KeptError, Version},
     read::ReadError,
-    trust,
 };
 use crate::definition::Notice;
 
@@ -70,35 +68,13 @@ pub struct Locked {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    version: u32,
+    version: Version,
     #[serde(deserialize_with = "unique")]
     plugins: BTreeMap<String, Locked>,
 }
 
-const VERSION: u32 = 1;
 /// Longer than any list; what is longer is damaged.
 const LARGEST: u64 = 32 << 20;
-
-/// Why the list of what was installed was not changed.
-#[derive(Debug, thiserror::Error)]
-pub enum LockError {
-    /// It is damaged, or others could have written it.
-    #[error("{} {why}; look at it, remove it, and install the plugins again", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        why: String,
-    },
-    /// It could not be replaced.
-    #[error("{} cannot be written: {error}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
-}
 
 /// What a model is told of a tool, as one digest: whoever changes a word of it changes the tool.
 pub fn tool_pin(name: &str, description: &str, schema: &Value) -> String {
@@ -245,23 +221,16 @@ fn hexadecimal(bytes: &[u8]) -> String {
 /// The list, and nobody else who changes it.
 #[derive(Debug)]
 pub struct HeldLock {
-    path: PathBuf,
-    dir: Dir,
-    name: OsString,
+    held: Held,
     plugins: BTreeMap<String, Locked>,
-    _lock: File,
 }
 
 impl HeldLock {
     /// Waits until nobody else changes the list, and reads it.
-    pub fn hold(path: &Path) -> Result<Self, LockError> {
-        let io = |error| LockError::Io { path: path.to_owned(), error };
-        let (folder, name) = trust::place(path).ok_or_else(|| io(io::ErrorKind::InvalidFilename.into()))?;
-        Dir::create_ambient_dir_all(folder, cap_std::ambient_authority()).map_err(io)?;
-        let dir = Dir::open_ambient_dir(folder, cap_std::ambient_authority()).map_err(io)?;
-        let lock = trust::lock(&dir, name).map_err(io)?;
-        let plugins = stored(path).map_err(|why| LockError::Damaged { path: path.to_owned(), why })?;
-        Ok(Self { path: path.to_owned(), name: name.to_owned(), dir, plugins, _lock: lock })
+    pub fn hold(path: &Path) -> Result<Self, KeptError> {
+        let held = Held::hold(path)?;
+        let plugins = stored(path).map_err(|why| held.damaged(why, "install the plugins again"))?;
+        Ok(Self { held, plugins })
     }
 
     /// A plugin that was installed.
@@ -275,15 +244,14 @@ impl HeldLock {
     }
 
     /// Changes one entry, or removes it, and makes that durable.
-    pub fn set(&mut self, name: &str, locked: Option<Locked>) -> Result<(), LockError> {
+    pub fn set(&mut self, name: &str, locked: Option<Locked>) -> Result<(), KeptError> {
         let mut plugins = self.plugins.clone();
         match locked {
             Some(locked) => drop(plugins.insert(name.to_owned(), locked)),
             None => drop(plugins.remove(name)),
         }
-        let written = Written { version: VERSION, plugins };
-        trust::replace(&self.dir, &self.name, &written)
-            .map_err(|error| LockError::Io { path: self.path.clone(), error })?;
+        let written = Written { version: Version, plugins };
+        self.held.replace(&written)?;
         self.plugins = written.plugins;
         Ok(())
     }
@@ -291,12 +259,8 @@ impl HeldLock {
 
 /// What stands in the file, or what is wrong with it.
 fn stored(path: &Path) -> Result<BTreeMap<String, Locked>, String> {
-    let Some(text) = private::read(path, LARGEST)? else { return Ok(BTreeMap::new()) };
-    let written: Written = serde_json::from_slice(&text).map_err(|error| format!("is damaged: {error}"))?;
-    match written.version {
-        VERSION => Ok(written.plugins),
-        other => Err(format!("is of another version of this program ({other})")),
-    }
+    let written: Option<Written> = private::read(path, LARGEST)?;
+    Ok(written.map(|written| written.plugins).unwrap_or_default())
 }
 
 /// A map that says everything once.

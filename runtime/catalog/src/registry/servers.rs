@@ -13,6 +13,7 @@ use palisade_sandbox::Programs;
 use super::{
     Registry,
     places::Places,
+    private::KeptError,
     read,
     trust::{Trust, real_path},
 };
@@ -21,7 +22,7 @@ use crate::{
     servers,
 };
 
-pub use pins::{PinError, PinnedServer, PinnedTool, ServerPins};
+pub use pins::{PinnedServer, PinnedTool, ServerPins};
 
 /// The file in which a project names servers.
 pub const PROJECT_SERVERS: &str = ".mcp.json";
@@ -292,11 +293,11 @@ impl Registry {
     }
 
     /// Keeps what a server says of its tools.
-    pub fn pin(&mut self, server: &Server, pinned: PinnedServer, anew: bool) -> Result<PinnedServer, PinError> {
+    pub fn pin(&mut self, server: &Server, pinned: PinnedServer, anew: bool) -> Result<PinnedServer, KeptError> {
         let path = self.loaded_from.as_ref().and_then(|from| from.places.server_pins.clone());
         let Some(path) = path else {
             let error = std::io::Error::other("there is no place to keep it; set HOME or PALISADE_DATA_DIR");
-            return Err(PinError::Io { path: PathBuf::from("mcp.lock"), error });
+            return Err(KeptError::Io { path: PathBuf::from("mcp.lock"), error });
         };
         let kept = ServerPins::keep(&path, &server.key(), pinned, anew)?;
         self.servers.pins = ServerPins::load(&path);

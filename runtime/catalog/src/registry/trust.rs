@@ -5,16 +5,16 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsStr,
-    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
-use cap_std::fs::{Dir, File, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 use serde::{Deserialize, Serialize};
 
-use super::read::read;
+use super::private::{self, Held, KeptError};
 use crate::definition::Notice;
+
+/// Longer than any list; what is longer is damaged.
+const LARGEST: u64 = 32 << 20;
 
 /// The decisions of one user, from a file that only this user can write.
 #[derive(Clone, Debug, Default)]
@@ -48,17 +48,9 @@ pub enum TrustError {
     /// A path cannot be written in the file.
     #[error("{} is not valid text, so that no decision about it can be kept", .0.display())]
     Unspeakable(PathBuf),
-    /// The file is there and not ours to replace.
-    #[error("{0}; look at the file and remove it, then decide again")]
-    Damaged(String),
-    /// The file could not be replaced.
-    #[error("the decisions about trust could not be written to {}: {error}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
+    /// The file was not changed.
+    #[error("the decisions about trust: {0}")]
+    Kept(#[from] KeptError),
 }
 
 impl Trust {
@@ -71,7 +63,7 @@ impl Trust {
         };
         let notice = problem.map(|problem| Notice {
             fix: Some("look at the file and remove it, then decide again".to_owned()),
-            ..Notice::warning(path.display().to_string(), format!("nothing of a project is trusted: {problem}"))
+            ..Notice::warning(path.display().to_string(), format!("nothing of a project is trusted: it {problem}"))
         });
         Self { decisions, notice, ..Self::default() }
     }
@@ -127,14 +119,10 @@ impl Trust {
         if let Some(path) = &self.unspeakable {
             return Err(TrustError::Unspeakable(path.clone()));
         }
-        let io = |error| TrustError::Io { path: path.to_owned(), error };
-        let (folder, name) = place(path).ok_or_else(|| io(io::ErrorKind::InvalidFilename.into()))?;
-        Dir::create_ambient_dir_all(folder, cap_std::ambient_authority()).map_err(io)?;
-        let dir = Dir::open_ambient_dir(folder, cap_std::ambient_authority()).map_err(io)?;
-        let _lock = lock(&dir, name).map_err(io)?;
-        let mut decisions = stored(path).map_err(TrustError::Damaged)?;
+        let held = Held::hold(path)?;
+        let mut decisions = stored(path).map_err(|why| held.damaged(why, "decide again"))?;
         self.changes.iter().for_each(|change| decisions.apply(change));
-        replace(&dir, name, &decisions).map_err(io)?;
+        held.replace(&decisions)?;
         *self = Self { decisions, ..Self::default() };
         Ok(())
     }
@@ -161,69 +149,10 @@ pub fn real_path(workspace: &Path) -> PathBuf {
 
 /// The decisions in a file, or what is wrong with it.
 fn stored(path: &Path) -> Result<Decisions, String> {
-    let (folder, name) = place(path).ok_or("it has no name")?;
-    let dir = match Dir::open_ambient_dir(folder, cap_std::ambient_authority()) {
-        Ok(dir) => dir,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Decisions::default()),
-        Err(error) => return Err(format!("its folder cannot be opened: {error}")),
-    };
-    let contents = match read(&dir, name) {
-        Ok(contents) => contents,
-        Err(error) if error.is_missing() => return Ok(Decisions::default()),
-        Err(error) => {
-            return Err(format!("the decisions cannot be read: {error}"));
-        }
-    };
-    let meta = dir.symlink_metadata(name).map_err(|error| format!("the decisions cannot be read: {error}"))?;
-    let own = rustix::process::geteuid().as_raw();
-    if meta.mode() & 0o022 != 0 || ![own, 0].contains(&meta.uid()) {
-        return Err("others than its owner can write the file of decisions".to_owned());
-    }
-    let decisions: Decisions = serde_json::from_slice(&contents.bytes)
-        .map_err(|error| format!("the file of decisions is damaged: {error}"))?;
+    let decisions: Decisions = private::read(path, LARGEST)?.unwrap_or_default();
     let mut digests = decisions.workspaces.values().flat_map(BTreeMap::values);
     match digests.find(|digest| blake3::Hash::from_hex(digest).is_err()) {
-        Some(digest) => Err(format!("the file of decisions is damaged: `{digest}` is no digest")),
+        Some(digest) => Err(format!("is damaged: `{digest}` is no digest")),
         None => Ok(decisions),
     }
-}
-
-/// Makes whoever else changes the file wait until this is dropped.
-pub(super) fn lock(dir: &Dir, name: &OsStr) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).mode(0o600);
-    let file = dir.open_with(with_ending(name, ".lock"), &options)?;
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive)?;
-    Ok(file)
-}
-
-/// Puts a new file in the place of the old one, so that a reader finds one or the other.
-pub(super) fn replace(dir: &Dir, name: &OsStr, value: &impl Serialize) -> io::Result<()> {
-    let fresh = with_ending(name, ".new");
-    // Only whoever holds the lock is here, so this is what a crash left behind.
-    match dir.remove_file(&fresh) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    let mut file = dir.open_with(&fresh, &options)?;
-    serde_json::to_writer_pretty(&mut file, value)?;
-    file.write_all(b"\n")?;
-    file.sync_all()?;
-    dir.rename(&fresh, dir, name)?;
-    // A handle to look names up by cannot be made durable, so that it is opened once more.
-    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
-    Ok(rustix::fs::fsync(rustix::fs::openat(dir, ".", flags, rustix::fs::Mode::empty())?)?)
-}
-
-fn with_ending(name: &OsStr, ending: &str) -> PathBuf {
-    let mut name = name.to_owned();
-    name.push(ending);
-    name.into()
-}
-
-pub(super) fn place(path: &Path) -> Option<(&Path, &OsStr)> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Some((folder, path.file_name()?))
 }

@@ -4,19 +4,14 @@
 //! is kept here and is what models are told; what a server says later is compared with it. From a file that is damaged
 //! nothing is taken, and no server is used.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
-use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::registry::{
     lock::{tool_pin, unique},
-    private, trust,
+    private::{self, Held, KeptError, Version},
 };
 
 /// What all servers said of their tools.
@@ -57,36 +52,14 @@ impl PinnedTool {
     }
 }
 
-/// Why something was not kept.
-#[derive(Debug, thiserror::Error)]
-pub enum PinError {
-    /// The file is damaged, or others could have written it.
-    #[error("{} {why}; look at it and remove it, then meet the servers again", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        why: String,
-    },
-    /// It could not be replaced.
-    #[error("{} cannot be written: {error}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
-}
-
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    version: u32,
+    version: Version,
     #[serde(deserialize_with = "unique")]
     servers: BTreeMap<String, PinnedServer>,
 }
 
-const VERSION: u32 = 1;
 /// Longer than any list; what is longer is damaged.
 const LARGEST: u64 = 64 << 20;
 
@@ -111,29 +84,21 @@ impl ServerPins {
 
     /// Keeps what a server says now; what it said before is forgotten only if `anew` says so. Gives what counts from now
     /// on, which may be what somebody else kept meanwhile.
-    pub fn keep(path: &Path, key: &str, server: PinnedServer, anew: bool) -> Result<PinnedServer, PinError> {
-        let io = |error| PinError::Io { path: path.to_owned(), error };
-        let (folder, name) = trust::place(path).ok_or_else(|| io(io::ErrorKind::InvalidFilename.into()))?;
-        Dir::create_ambient_dir_all(folder, cap_std::ambient_authority()).map_err(io)?;
-        let dir = Dir::open_ambient_dir(folder, cap_std::ambient_authority()).map_err(io)?;
-        let _lock = trust::lock(&dir, name).map_err(io)?;
-        let mut servers = stored(path).map_err(|why| PinError::Damaged { path: path.to_owned(), why })?;
+    pub fn keep(path: &Path, key: &str, server: PinnedServer, anew: bool) -> Result<PinnedServer, KeptError> {
+        let held = Held::hold(path)?;
+        let mut servers = stored(path).map_err(|why| held.damaged(why, "meet the servers again"))?;
         if let (Some(before), false) = (servers.get(key), anew) {
             return Ok(before.clone());
         }
         servers.insert(key.to_owned(), server.clone());
-        trust::replace(&dir, name, &Written { version: VERSION, servers }).map_err(io)?;
+        held.replace(&Written { version: Version, servers })?;
         Ok(server)
     }
 }
 
 fn stored(path: &Path) -> Result<BTreeMap<String, PinnedServer>, String> {
-    let Some(text) = private::read(path, LARGEST)? else { return Ok(BTreeMap::new()) };
-    let written: Written = serde_json::from_slice(&text).map_err(|error| format!("is damaged: {error}"))?;
-    match written.version {
-        VERSION => Ok(written.servers),
-        other => Err(format!("is of another version of this program ({other})")),
-    }
+    let written: Option<Written> = private::read(path, LARGEST)?;
+    Ok(written.map(|written| written.servers).unwrap_or_default())
 }
 
 #[cfg(test)]
