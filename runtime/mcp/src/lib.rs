@@ -12,6 +12,7 @@ mod client;
 mod exchange;
 mod hints;
 mod line;
+mod line_writer;
 mod lines;
 mod message;
 mod server;

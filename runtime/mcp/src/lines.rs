@@ -1,6 +1,6 @@
 //! Messages over two streams of bytes, one line each.
 
-use std::{io, time::Duration};
+use std::io;
 
 use palisade_agent::Canceller;
 use rmcp::{
@@ -9,23 +9,13 @@ use rmcp::{
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
-use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
-    sync::{mpsc, oneshot},
-    task::JoinHandle,
-};
-use tokio_util::sync::CancellationToken;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{
     line::{Line, LineReader, MESSAGE_LIMIT},
+    line_writer::LineWriter,
     message::{self, Received},
 };
-
-/// How many messages may wait to be written.
-pub(crate) const QUEUE: usize = 64;
-
-/// How long somebody who does not read is waited for at the end.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Messages over two streams of bytes.
 pub(crate) struct Lines<R> {
@@ -34,42 +24,25 @@ pub(crate) struct Lines<R> {
     pending: Option<TxJsonRpcMessage<RoleServer>>,
     /// A session of the protocol has begun, so that notifications mean something.
     begun: bool,
-    output: Option<mpsc::Sender<Written>>,
-    writer: Option<JoinHandle<()>>,
-    /// Nothing can be written any more.
-    broken: CancellationToken,
+    output: LineWriter,
     /// Told when nothing more comes.
     ended: Canceller,
 }
 
-/// A line to be written, and who waits for that.
-pub(crate) type Written = (Vec<u8>, Option<oneshot::Sender<()>>);
-
 impl<R: AsyncRead + Send + Unpin> Lines<R> {
-    /// Reads and writes from now on. What is written is written by one task, line after line: a line that was begun is
-    /// finished, whatever is given up meanwhile.
+    /// Reads and writes from now on.
     pub(crate) fn new<W: AsyncWrite + Send + Unpin + 'static>(input: R, output: W, ended: Canceller) -> Self {
-        let (sender, lines) = mpsc::channel(QUEUE);
-        let broken = CancellationToken::new();
-        let writer = tokio::spawn(write(output, lines, broken.clone()));
-        Self {
-            input: LineReader::new(input),
-            pending: None,
-            begun: false,
-            output: Some(sender),
-            writer: Some(writer),
-            broken,
-            ended,
-        }
+        let (input, output) = (LineReader::new(input), LineWriter::new(output));
+        Self { input, pending: None, begun: false, output, ended }
     }
 
     /// The next message. Whatever is wrong is answered and then forgotten.
     async fn next(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             if self.pending.is_some() {
-                let permit = self.output.as_ref()?.reserve().await.ok()?;
-                if let Some(line) = self.pending.take().and_then(|answer| bytes(&answer).ok()) {
-                    permit.send((line, None));
+                let room = self.output.room().await?;
+                if let Some(answer) = self.pending.take() {
+                    room.take(&answer);
                 }
             }
             let received = match self.input.next().await {
@@ -104,17 +77,11 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let output = self.output.clone();
-        async move {
-            let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-            let (written, done) = oneshot::channel();
-            output.ok_or_else(gone)?.send((bytes(&item)?, Some(written))).await.map_err(|_| gone())?;
-            done.await.map_err(|_| gone())
-        }
+        self.output.send(item)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let broken = self.broken.clone();
+        let broken = self.output.broken();
         let message = tokio::select! {
             message = self.next() => message,
             () = broken.cancelled() => None,
@@ -126,38 +93,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        drop(self.output.take());
-        if let Some(writer) = self.writer.take() {
-            let abort = writer.abort_handle();
-            if tokio::time::timeout(PATIENCE, writer).await.is_err() {
-                abort.abort();
-            }
-        }
+        self.output.close().await;
         Ok(())
     }
-}
-
-fn bytes(message: &TxJsonRpcMessage<RoleServer>) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    Ok(line)
-}
-
-pub(crate) async fn write(
-    mut output: impl AsyncWrite + Unpin,
-    mut lines: mpsc::Receiver<Written>,
-    broken: CancellationToken,
-) {
-    while let Some((line, done)) = lines.recv().await {
-        let written = async {
-            output.write_all(&line).await?;
-            output.flush().await
-        };
-        if written.await.is_err() {
-            break;
-        }
-        // Whether anybody waits is their business.
-        let _nobody = done.map(|done| done.send(()));
-    }
-    broken.cancel();
 }

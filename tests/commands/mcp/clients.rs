@@ -36,7 +36,7 @@ const PALISADE: &str = env!("CARGO_BIN_EXE_palisade");
 #[test]
 fn the_client_in_python_lists_calls_hears_and_cancels() {
     let Some(client) = installed("mcp-2.3.0", "_mcp") else { return };
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/commands/mcp/client.py");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/clients/mcp_stdio.py");
     for (mode, version) in [("legacy", "2025-11-25"), ("2026-07-28", "2026-07-28")] {
         let world = World::new();
         world.add_outside("secret.txt", b"canary");

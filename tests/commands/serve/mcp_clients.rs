@@ -22,7 +22,7 @@ fn server(model: Option<&str>) -> (Server, String) {
 #[test]
 fn the_client_in_python_lists_calls_hears_and_cancels() {
     let Some(client) = peers::installed("mcp-2.3.0", "_mcp") else { return };
-    let script = peers::root().join("tests/clients/mcp_session.py").display().to_string();
+    let script = peers::root().join("tests/clients/mcp_http.py").display().to_string();
     for (mode, version) in [("legacy", "2025-11-25"), ("2026-07-28", "2026-07-28")] {
         let (slow, slow_key) = server(Some(r#"[{"wait": 600000, "text": "too late"}]"#));
         let (server, key) = server(None);

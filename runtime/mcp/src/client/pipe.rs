@@ -12,17 +12,12 @@ use rmcp::{
     transport::Transport,
 };
 use serde_json::Value;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    sync::{mpsc, oneshot},
-    task::JoinHandle,
-};
-use tokio_util::sync::CancellationToken;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::listener::Listener;
 use crate::{
     line::{Line, LineReader},
-    lines::{PATIENCE, QUEUE, Written, write},
+    line_writer::LineWriter,
 };
 
 /// How many lines may be no messages: some servers print what belongs into a log.
@@ -55,10 +50,7 @@ impl Fault {
 /// Messages over two streams of bytes.
 pub(super) struct Pipe<R> {
     input: LineReader<R>,
-    output: Option<mpsc::Sender<Written>>,
-    writer: Option<JoinHandle<()>>,
-    /// Nothing can be written any more.
-    broken: CancellationToken,
+    output: LineWriter,
     garbage: usize,
     fault: Arc<Fault>,
     listener: Arc<Listener>,
@@ -71,11 +63,8 @@ impl<R: AsyncRead + Send + Unpin> Pipe<R> {
         fault: Arc<Fault>,
         listener: Arc<Listener>,
     ) -> Self {
-        let (sender, lines) = mpsc::channel(QUEUE);
-        let broken = CancellationToken::new();
-        let writer = tokio::spawn(write(output, lines, broken.clone()));
-        let (input, output, writer) = (LineReader::hasty(input), Some(sender), Some(writer));
-        Self { input, output, writer, broken, garbage: 0, fault, listener }
+        let (input, output) = (LineReader::hasty(input), LineWriter::new(output));
+        Self { input, output, garbage: 0, fault, listener }
     }
 
     async fn next(&mut self) -> Result<RxJsonRpcMessage<RoleClient>, Trouble> {
@@ -114,19 +103,11 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Pipe<R> {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let output = self.output.clone();
-        async move {
-            let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-            let (written, done) = oneshot::channel();
-            let mut line = serde_json::to_vec(&item)?;
-            line.push(b'\n');
-            output.ok_or_else(gone)?.send((line, Some(written))).await.map_err(|_| gone())?;
-            done.await.map_err(|_| gone())
-        }
+        self.output.send(item)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        let broken = self.broken.clone();
+        let broken = self.output.broken();
         let next = tokio::select! {
             next = self.next() => next,
             () = broken.cancelled() => Err(Trouble::Ended("it does not read any more".to_owned())),
@@ -137,13 +118,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for Pipe<R> {
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        drop(self.output.take());
-        if let Some(writer) = self.writer.take() {
-            let abort = writer.abort_handle();
-            if tokio::time::timeout(PATIENCE, writer).await.is_err() {
-                abort.abort();
-            }
-        }
+        self.output.close().await;
         Ok(())
     }
 }

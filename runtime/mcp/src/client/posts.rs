@@ -21,7 +21,7 @@ use super::{
     listener::Listener,
     pipe::{Fault, Trouble, read},
 };
-use crate::{line::MESSAGE_LIMIT, lines::PATIENCE};
+use crate::{line::MESSAGE_LIMIT, line_writer::PATIENCE};
 
 /// How many messages may wait to be read.
 const QUEUE: usize = 64;
