@@ -21,6 +21,9 @@ use crate::{
     report::{Report, time},
 };
 
+/// The MiB that all tools of the hostile one together may take.
+const CAP: u64 = 1024;
+
 pub(crate) fn measure(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     block_on(neighbours(report, quick))
 }
@@ -39,7 +42,8 @@ async fn neighbours(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     });
     // As usual, but that the quiet one may ask as often as is measured.
     let quiet = ("quiet", json!({ "requests": 1_000_000 }));
-    let server = Arc::new(Server::start(&[quiet, ("hostile", json!({}))], &config, &[])?);
+    let server = Arc::new(Server::start(&[quiet, ("hostile", json!({ "memory_mib": CAP }))], &config, &[])?);
+    let idle = server.peak()?;
     control(&server).await?;
     let rounds = if quick { 30 } else { 300 };
     let alone = calls_of_the_quiet_one(&server, rounds).await?;
@@ -51,10 +55,18 @@ async fn neighbours(report: &mut Report, quick: bool) -> anyhow::Result<()> {
     anyhow::ensure!(short.load(Ordering::Relaxed) == 0, "the hostile one did not loop");
     report.row(
         "a tenant's call beside one that loops and takes all memory it can get",
-        &format!("{} / {}; {} MiB at most", time(beside.median()), time(beside.p99()), server.peak()?),
+        &format!("{} / {}", time(beside.median()), time(beside.p99())),
         &format!("alone: {} / {}", time(alone.median()), time(alone.p99())),
         format!("{:.2} × at the 99th percentile", beside.p99() / alone.p99()),
         "≤ 3 ×",
+    );
+    let peak = server.peak()?;
+    report.row(
+        "memory of the server and all its tools meanwhile",
+        &format!("{peak} MiB at most"),
+        &format!("at rest: {idle} MiB; `memory_mib` of the hostile one: {CAP}"),
+        format!("{:.2} × of that", peak.saturating_sub(idle) as f64 / CAP as f64),
+        "≤ 1 ×",
     );
     Ok(())
 }
