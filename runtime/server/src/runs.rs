@@ -16,7 +16,10 @@ use palisade_agent::{
 use palisade_store::RunEvents;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::Instant,
+};
 
 use crate::{admission::Admitted, house::House, problem::Problem};
 
@@ -281,9 +284,10 @@ async fn write(events: Arc<dyn RunEvents>, lease: Lease, mut told: mpsc::Receive
     last.send_replace(next - 1);
     let mut batch = Vec::new();
     while told.recv_many(&mut batch, TOGETHER).await > 0 {
-        tokio::time::sleep(GATHERED).await;
+        // Whoever waits for the end of a run does not wait for more than that.
+        let until = Instant::now() + GATHERED;
         while batch.len() < TOGETHER
-            && let Ok(more) = told.try_recv()
+            && let Ok(Some(more)) = tokio::time::timeout_at(until, told.recv()).await
         {
             batch.push(more);
         }
