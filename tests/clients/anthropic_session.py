@@ -51,6 +51,7 @@ def main():
         *question,
         {"role": "assistant", "content": [{"type": "text", "text": "A ferry."}]},
         {"role": "user", "content": [{"type": "text", "text": "and what does it carry?"}]},
+        {"role": "system", "content": "Be short."},
     ]
 
     def message(ask=ask, model=AGENT, messages=question, **more):

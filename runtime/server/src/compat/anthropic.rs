@@ -38,7 +38,7 @@ pub(super) struct Request {
     /// The name of an agent.
     #[schema(example = "explore")]
     model: String,
-    /// What was said, the last by the user.
+    /// What was said, the last by the user; `system` is whoever wrote the client.
     #[schema(example = json!([{ "role": "user", "content": "What is here?" }]))]
     messages: Vec<Message>,
     #[serde(default)]
@@ -60,6 +60,7 @@ struct Message {
 enum Role {
     User,
     Assistant,
+    System,
 }
 
 /// Runs an agent and answers with what it says.
@@ -91,6 +92,7 @@ pub(super) async fn respond(
         let speaker = match message.role {
             Role::User => Speaker::User,
             Role::Assistant => Speaker::Agent,
+            Role::System => Speaker::Client,
         };
         said.push((speaker, message.content.text()?));
     }

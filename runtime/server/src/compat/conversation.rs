@@ -17,7 +17,7 @@ use crate::{
 /// Who said something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Speaker {
-    /// Whoever wrote the client: read with the first words of the user.
+    /// Whoever wrote the client: read with the next words of the user, or with the last.
     Client,
     User,
     Agent,
@@ -91,10 +91,7 @@ fn turns(said: Vec<(Speaker, String)>) -> Result<(Vec<Entry>, String), Problem> 
         match speaker {
             Speaker::Client => instructions.push(text),
             Speaker::User => {
-                let text = match std::mem::take(&mut instructions) {
-                    none if none.is_empty() => text,
-                    some => format!("{}\n\n{text}", some.join("\n\n")),
-                };
+                let text = instructed(&mut instructions, text);
                 match entries.last_mut() {
                     Some(Entry::User { text: before }) => *before = format!("{before}\n\n{text}"),
                     _ => entries.push(Entry::User { text }),
@@ -106,8 +103,16 @@ fn turns(said: Vec<(Speaker, String)>) -> Result<(Vec<Entry>, String), Problem> 
         }
     }
     match entries.pop() {
-        Some(Entry::User { text }) if !text.trim().is_empty() => Ok((entries, text)),
+        Some(Entry::User { text }) if !text.trim().is_empty() => Ok((entries, instructed(&mut instructions, text))),
         _ => Err(Problem::invalid("the last message is one of the user, and says something")),
+    }
+}
+
+/// Words of a user, behind what is to be read with them.
+fn instructed(instructions: &mut Vec<String>, text: String) -> String {
+    match std::mem::take(instructions) {
+        none if none.is_empty() => text,
+        some => format!("{}\n\n{text}", some.join("\n\n")),
     }
 }
 
@@ -257,6 +262,8 @@ mod tests {
         assert_eq!(last, "One more\n\nthing");
         assert_eq!(before[0], Entry::User { text: "Be short.\n\nHello".to_owned() });
         assert_eq!(before.len(), 2);
+        let (before, last) = turns(said(&[(Speaker::User, "Hello"), (Speaker::Client, "Be short.")])).unwrap();
+        assert_eq!((before.len(), last.as_str()), (0, "Be short.\n\nHello"));
         for wrong in [&[][..], &[(Speaker::Agent, "Hi.")], &[(Speaker::User, " ")], &[(Speaker::Client, "x")]] {
             assert!(turns(said(wrong)).is_err());
         }
