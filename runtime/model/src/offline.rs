@@ -13,6 +13,7 @@ mod matching;
 mod paths;
 mod places;
 mod plan;
+mod question;
 mod rank;
 mod report;
 mod role;

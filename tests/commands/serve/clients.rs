@@ -79,7 +79,7 @@ fn the_openai_client_talks_to_an_agent_and_sees_nothing_of_its_tools() {
     assert_eq!((&stream["tool_calls"], &stream["usage"]), (&json!([]), &json!([[40, 7, 47]])));
     assert!(stream["pieces"].as_u64().unwrap() > 1 && stream["ids"] == 1, "{stream}");
     let several = server.said(&key, report["several"].as_str().unwrap());
-    assert_eq!(several[0], entry("user", "Speak of the river.\n\nwhat is here?"));
+    assert_eq!(several[0], entry("user", "<instructions>\nSpeak of the river.\n</instructions>\n\nwhat is here?"));
     assert_eq!(several[1..3], [entry("reply", "A ferry."), entry("user", "and what does it carry?")]);
     assert_eq!(several.last().unwrap(), &entry("reply", ANSWER));
     // Nothing is kept but what was to be: one conversation of each kind.
@@ -97,7 +97,7 @@ fn responses_follow_each_other_in_one_session() {
     assert_eq!(responses["last"], "response.completed");
     assert!(!responses["kinds"].to_string().contains("function_call"), "{responses}");
     let said = server.said(&key, responses["run"].as_str().unwrap());
-    assert_eq!(said[0], entry("user", "Be short.\n\nwhat is here?"));
+    assert_eq!(said[0], entry("user", "<instructions>\nBe short.\n</instructions>\n\nwhat is here?"));
     assert!(said.contains(&entry("user", "and what else?")), "{said:?}");
     assert_eq!(said.iter().filter(|(kind, _)| kind == "user").count(), 2);
 }

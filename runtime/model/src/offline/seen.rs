@@ -8,6 +8,8 @@ use std::collections::{HashMap, HashSet};
 use palisade_agent::{Entry, ToolCall, ToolResult, Transcript};
 use serde_json::Value;
 
+use super::question::question;
+
 /// The pattern whose counts are the sizes of files.
 pub(super) const EVERY_LINE: &str = "^";
 
@@ -67,7 +69,7 @@ impl Seen {
         let mut ids = HashSet::new();
         for entry in entries.iter().skip(question.unwrap_or(0)) {
             match entry {
-                Entry::User { text } => seen.task.clone_from(text),
+                Entry::User { text } => question(text).clone_into(&mut seen.task),
                 Entry::Reply { calls, .. } => {
                     seen.steps += 1;
                     ids.extend(calls.iter().map(|call| call.id.as_str()));

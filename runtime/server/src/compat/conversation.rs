@@ -112,7 +112,7 @@ fn turns(said: Vec<(Speaker, String)>) -> Result<(Vec<Entry>, String), Problem> 
 fn instructed(instructions: &mut Vec<String>, text: String) -> String {
     match std::mem::take(instructions) {
         none if none.is_empty() => text,
-        some => format!("{}\n\n{text}", some.join("\n\n")),
+        some => format!("<instructions>\n{}\n</instructions>\n\n{text}", some.join("\n\n")),
     }
 }
 
@@ -260,10 +260,10 @@ mod tests {
         ]))
         .unwrap();
         assert_eq!(last, "One more\n\nthing");
-        assert_eq!(before[0], Entry::User { text: "Be short.\n\nHello".to_owned() });
+        assert_eq!(before[0], Entry::User { text: "<instructions>\nBe short.\n</instructions>\n\nHello".to_owned() });
         assert_eq!(before.len(), 2);
         let (before, last) = turns(said(&[(Speaker::User, "Hello"), (Speaker::Client, "Be short.")])).unwrap();
-        assert_eq!((before.len(), last.as_str()), (0, "Be short.\n\nHello"));
+        assert_eq!((before.len(), last.as_str()), (0, "<instructions>\nBe short.\n</instructions>\n\nHello"));
         for wrong in [&[][..], &[(Speaker::Agent, "Hi.")], &[(Speaker::User, " ")], &[(Speaker::Client, "x")]] {
             assert!(turns(said(wrong)).is_err());
         }
