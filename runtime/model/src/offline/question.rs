@@ -1,7 +1,7 @@
 //! What a user asks, without what clients put around it for a language model to read.
 
 /// Blocks of instructions and reminders; other tags are the user's own words.
-const BLOCKS: [&str; 2] = ["instructions", "system-reminder"];
+const BLOCKS: [&str; 3] = ["instructions", "system-reminder", "environment_context"];
 
 /// The question in a message; all of it if there is nothing else.
 pub(super) fn question(message: &str) -> &str {
