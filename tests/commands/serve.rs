@@ -82,7 +82,8 @@ impl Server {
 
     /// The same, by a command.
     fn start_by(mut command: Command, world: World) -> Self {
-        command.env("HOME", world.home()).current_dir(world.workspace());
+        command.env("HOME", world.home()).env("PALISADE_OPERATOR_CONFIG", world.operator_config());
+        command.current_dir(world.workspace());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut all = String::new();

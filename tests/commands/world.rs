@@ -139,7 +139,7 @@ impl World {
         path.display().to_string()
     }
 
-    fn operator_config(&self) -> PathBuf {
+    pub(crate) fn operator_config(&self) -> PathBuf {
         self.folder.path().join("operator.toml")
     }
 

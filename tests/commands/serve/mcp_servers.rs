@@ -61,7 +61,7 @@ fn run(server: &Server, key: &str) {
 #[test]
 fn a_tenant_has_the_operators_servers_by_grants_alone() {
     let files = json!({ ".": "read" });
-    let command = json!(["sh", "-c", SCRIPT, "post-server", "marker-tenant"]);
+    let command = json!(["/bin/sh", "-c", SCRIPT, "post-server", "marker-tenant"]);
     let grants = json!({ "files": files, "agents": ["*"], "commands": ["mcp__post"] });
     let less = json!({ "files": files, "agents": ["*"] });
     let (world, keys) = two(&format!("[mcp.post]\ncommand = {command}\n"), "mcp__post__*", [less, grants]);
