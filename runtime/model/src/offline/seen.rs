@@ -64,10 +64,10 @@ pub(super) struct Window {
 impl Seen {
     pub(super) fn of(transcript: &Transcript) -> Self {
         let entries = transcript.entries();
-        let question = entries.iter().rposition(|entry| matches!(entry, Entry::User { .. }));
+        let last = entries.iter().rposition(|entry| matches!(entry, Entry::User { .. }));
         let mut seen = Self::default();
         let mut ids = HashSet::new();
-        for entry in entries.iter().skip(question.unwrap_or(0)) {
+        for entry in entries.iter().skip(last.unwrap_or(0)) {
             match entry {
                 Entry::User { text } => question(text).clone_into(&mut seen.task),
                 Entry::Reply { calls, .. } => {
