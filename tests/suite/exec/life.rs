@@ -38,7 +38,9 @@ fn nobody_stays_behind_when_time_is_up_or_the_call_is_cancelled() {
         let world = stage.world(namespaces, &["sh:*"]).limits(|limits| limits.call_time = Duration::from_millis(1500));
         let started = Instant::now();
         let late = failure(exec(&world, "sh", &["-c", &script]));
-        assert!(late.to_string().contains("took too long"), "{late}");
+        // Whichever notices first: whoever waits for the program, or the clock of the sandbox.
+        let late = late.to_string();
+        assert!(late.contains("took too long") || late.contains("ran out of time"), "{late}");
         assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
         assert!(!is_alive(&mark));
 
