@@ -76,26 +76,36 @@ impl Outfitter for Outfit {
     }
 
     async fn meet(&self, agent: &Agent, ceiling: &Grants, registry: &SharedRegistry) {
-        let mut not_met = self.not_met.lock().await;
-        for server in registry.now().unmet(agent, ceiling) {
-            let key = server.key();
-            if not_met.get(&key).is_some_and(|when| when.elapsed() < LEFT_ALONE) {
-                continue;
-            }
-            // What a tenant's agents have started is of its share.
-            let gate = self.ration.as_ref().map(|ration| ration.gate(ration.memory(Limits::STANDARD.memory)));
-            let _entered = match &gate {
-                Some(gate) => gate.enter().await.ok(),
-                None => None,
-            };
-            let (assembly, registry) = (Arc::clone(&self.assembly), registry.clone());
-            let (workspace, ceiling) = (self.workspace.clone(), ceiling.clone());
-            let meeting = move || servers::met_under(&assembly, &server, &registry, &workspace, &ceiling);
-            match tokio::task::spawn_blocking(meeting).await {
-                Ok(true) => drop(not_met.remove(&key)),
-                Ok(false) | Err(_) => drop(not_met.insert(key, Instant::now())),
-            }
+        if registry.now().unmet(agent, ceiling).is_empty() {
+            return;
         }
+        let not_met = Arc::clone(&self.not_met);
+        // What a tenant's agents have started is of its share.
+        let gate = self.ration.as_ref().map(|ration| ration.gate(ration.memory(Limits::STANDARD.memory)));
+        let (assembly, registry) = (Arc::clone(&self.assembly), registry.clone());
+        let (agent, workspace, ceiling) = (agent.clone(), self.workspace.clone(), ceiling.clone());
+        // Whoever goes away meanwhile does not start it a second time.
+        let meeting = tokio::spawn(async move {
+            let mut not_met = not_met.lock().await;
+            for server in registry.now().unmet(&agent, &ceiling) {
+                let key = server.key();
+                if not_met.get(&key).is_some_and(|when| when.elapsed() < LEFT_ALONE) {
+                    continue;
+                }
+                let _entered = match &gate {
+                    Some(gate) => gate.enter().await.ok(),
+                    None => None,
+                };
+                let (assembly, registry) = (Arc::clone(&assembly), registry.clone());
+                let (workspace, ceiling) = (workspace.clone(), ceiling.clone());
+                let meeting = move || servers::met_under(&assembly, &server, &registry, &workspace, &ceiling);
+                match tokio::task::spawn_blocking(meeting).await {
+                    Ok(true) => drop(not_met.remove(&key)),
+                    Ok(false) | Err(_) => drop(not_met.insert(key, Instant::now())),
+                }
+            }
+        });
+        drop(meeting.await);
     }
 
     fn tools(&self, effective: &Effective, host: &[Arc<dyn Tool>]) -> Result<Equipped, String> {

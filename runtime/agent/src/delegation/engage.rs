@@ -62,12 +62,27 @@ impl Delegation {
         stored: Option<&Ceiling>,
         way: Way,
     ) -> Result<(Seat, Recruit), Refusal> {
+        let (asker, recruit) = self.work_out(place, name, stored, way)?;
+        match self.crew.learn(&recruit, &asker).await {
+            // That may take long, and what held before may not hold any more.
+            true => self.work_out(place, name, stored, way),
+            false => Ok((asker, recruit)),
+        }
+    }
+
+    fn work_out(
+        &self,
+        place: &Place,
+        name: &str,
+        stored: Option<&Ceiling>,
+        way: Way,
+    ) -> Result<(Seat, Recruit), Refusal> {
         check_name(name)?;
         let seat = place.seat()?;
         let now = seat.ceiling_now().map_err(|why| Refusal::denied("revoked", why))?;
         let ceiling = stored.map_or_else(|| now.clone(), |stored| now.narrow(stored));
         let asker = Seat { ceiling, ..Seat::clone(seat) };
-        let mut recruit = self.crew.recruit(name, &asker)?;
+        let recruit = self.crew.recruit(name, &asker)?;
         // Whom the one that asks may ask is its own affair; what the session was begun with says what the one
         // that is asked may do.
         permit(seat, name, &recruit, way)?;
@@ -83,9 +98,6 @@ impl Delegation {
                     self.limits.same_agent
                 ),
             ));
-        }
-        if self.crew.learn(&recruit, &asker).await {
-            recruit = self.crew.recruit(name, &asker)?;
         }
         // Whoever works rights out, there is no way up.
         let ceiling = recruit.ceiling.narrow(&asker.ceiling);
