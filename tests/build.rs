@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use palisade_guest_build::{Guests, build, embed, or_explain, rerun_if_changed};
+use palisade_guest_build::{Guests, build, or_explain, rerun_if_changed};
+use palisade_guest_embed::embed;
 
 fn main() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let workspace = here.join("..");
     rerun_if_changed(&["guests", "../guest-tools/sdk", "../wit"].map(|path| here.join(path)));
     or_explain(guest_names(&here.join("guests")).and_then(|names| {
-        let built = build(&workspace, &Guests::Examples { package: "palisade-test-guests", names: &names })?;
+        let built = build(&here.join("../guest-tools"), &Guests::Examples { package: "palisade-test-guests", names: &names })?;
         embed(&built, "guests.rs", "Guest", false)
     }));
 }

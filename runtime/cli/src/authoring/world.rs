@@ -100,6 +100,6 @@ pub(super) fn componentise(mut module: Vec<u8>) -> anyhow::Result<Vec<u8>> {
     let text = format!("{package};\n{SYSTEM}\n{rest}\n{IMPORTS}");
     let package = resolve.push_str("tool.wit", &text)?;
     let world = resolve.select_world(&[package], Some("module"))?;
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false)?;
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
     ComponentEncoder::default().validate(true).module(&module)?.encode()
 }

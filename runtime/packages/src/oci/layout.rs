@@ -1,22 +1,82 @@
-//! How a package lies in a registry.
+//! The layout of a package in a registry: manifests, descriptors and the configuration of a component.
 //!
-//! The words of the specification (manifests, descriptors, the configuration of a component) are those of
-//! `oci-client` and `oci-wasm`, so that what we publish is what their users read. How they are carried is ours.
+//! These are the few fields of the OCI image specification and of the CNCF's layout for WebAssembly that
+//! this crate reads and writes. Fields that it does not know are ignored when reading.
 
-use oci_client::manifest::{OCI_IMAGE_MEDIA_TYPE, OciDescriptor, OciImageManifest};
-use oci_wasm::{ToConfig, WASM_LAYER_MEDIA_TYPE, WasmConfig};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize, de::IgnoredAny};
+use wit_component::DecodedWasm;
 
 use crate::{Sha256, oci::OciError};
 
-/// A manifest of one artifact.
-pub(super) const MANIFEST: &str = OCI_IMAGE_MEDIA_TYPE;
-/// A whole package.
+/// The media type of the manifest of one artifact.
+pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+/// The media type of a whole package.
 pub(super) const PACKAGE: &str = "application/vnd.palisade.plugin.v1.tar+gzip";
-/// What such an artifact is.
+/// The artifact type of a package.
 const PLUGIN: &str = "application/vnd.palisade.plugin.v1";
-/// One component, as the CNCF's layout has it.
-pub(super) const WASM: &str = WASM_LAYER_MEDIA_TYPE;
+/// The media type of one component in the CNCF's layout, and of its configuration.
+pub(super) const WASM: &str = "application/wasm";
+const WASM_CONFIG: &str = "application/vnd.wasm.config.v0+json";
 const EMPTY_CONFIG: &str = "application/vnd.oci.empty.v1+json";
+
+/// A reference to a blob: its kind, digest and size.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Descriptor {
+    pub(super) media_type: String,
+    pub(super) digest: String,
+    pub(super) size: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) annotations: BTreeMap<String, String>,
+}
+
+/// A manifest as registries send it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Manifest {
+    /// One artifact.
+    Image(ImageManifest),
+    /// An index of several artifacts, which has no layers of its own.
+    Index {
+        #[serde(rename = "manifests")]
+        _manifests: IgnoredAny,
+    },
+}
+
+/// The manifest of one artifact.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ImageManifest {
+    schema_version: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media_type: Option<String>,
+    config: Descriptor,
+    pub(super) layers: Vec<Descriptor>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact_type: Option<String>,
+}
+
+/// The configuration of a component.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WasmConfig {
+    created: &'static str,
+    author: Option<String>,
+    architecture: &'static str,
+    os: &'static str,
+    layer_digests: Vec<String>,
+    component: World,
+}
+
+/// The interfaces that a component exports and imports.
+#[derive(Serialize)]
+struct World {
+    exports: Vec<String>,
+    imports: Vec<String>,
+    target: Option<String>,
+}
 
 /// An artifact that is to be published: its blobs, each with its digest, and its manifest.
 pub(super) struct Artifact {
@@ -29,33 +89,50 @@ pub(super) fn of_package(packed: Vec<u8>) -> Result<Artifact, OciError> {
     artifact(Some(PLUGIN), (EMPTY_CONFIG, b"{}".to_vec()), (PACKAGE, packed))
 }
 
-/// One component, for everybody's use; equal components are equal artifacts.
+/// Makes an artifact of one component; equal components are equal artifacts.
 pub(super) fn of_component(wasm: Vec<u8>) -> Result<Artifact, OciError> {
-    let unfit = |error: anyhow::Error| OciError::Unfit(format!("{error:#}"));
-    let (mut config, layer) = WasmConfig::from_raw_component(wasm, None).map_err(unfit)?;
-    // When it was made is nobody's business, and would make equal components different artifacts.
-    config.created = Default::default();
-    let config = config.to_config().map_err(unfit)?;
-    artifact(None, (&config.media_type, config.data.to_vec()), (&layer.media_type, layer.data.to_vec()))
+    let config = WasmConfig {
+        // The time of publishing would make equal components different artifacts.
+        created: "1970-01-01T00:00:00Z",
+        author: None,
+        architecture: "wasm",
+        os: "wasip2",
+        layer_digests: vec![Sha256::of(&wasm).to_string()],
+        component: world(&wasm)?,
+    };
+    let config = serde_json::to_vec(&config).map_err(|error| OciError::Unfit(error.to_string()))?;
+    artifact(None, (WASM_CONFIG, config), (WASM, wasm))
+}
+
+/// Reads the world of a component from its types.
+fn world(wasm: &[u8]) -> Result<World, OciError> {
+    let decoded = wit_component::decode(wasm).map_err(|error| OciError::Unfit(format!("{error:#}")))?;
+    let DecodedWasm::Component(resolve, id) = decoded else {
+        return Err(OciError::Unfit("it is a package of WIT interfaces, not a component".to_owned()));
+    };
+    let world = &resolve.worlds[id];
+    let exports = world.exports.keys().map(|key| resolve.name_world_key(key)).collect();
+    let imports = world.imports.keys().map(|key| resolve.name_world_key(key)).collect();
+    Ok(World { exports, imports, target: None })
 }
 
 fn artifact(kind: Option<&str>, config: (&str, Vec<u8>), layer: (&str, Vec<u8>)) -> Result<Artifact, OciError> {
-    let manifest = OciImageManifest {
+    let manifest = ImageManifest {
+        schema_version: 2,
         media_type: Some(MANIFEST.to_owned()),
-        artifact_type: kind.map(ToOwned::to_owned),
         config: descriptor(config.0, &config.1),
         layers: vec![descriptor(layer.0, &layer.1)],
-        ..OciImageManifest::default()
+        artifact_type: kind.map(ToOwned::to_owned),
     };
     let manifest = serde_json::to_vec(&manifest).map_err(|error| OciError::Unfit(error.to_string()))?;
     Ok(Artifact { blobs: vec![config.1, layer.1], manifest })
 }
 
-fn descriptor(kind: &str, blob: &[u8]) -> OciDescriptor {
-    OciDescriptor {
+fn descriptor(kind: &str, blob: &[u8]) -> Descriptor {
+    Descriptor {
         media_type: kind.to_owned(),
         digest: Sha256::of(blob).to_string(),
-        size: i64::try_from(blob.len()).unwrap_or(i64::MAX),
-        ..OciDescriptor::default()
+        size: blob.len() as u64,
+        annotations: BTreeMap::new(),
     }
 }

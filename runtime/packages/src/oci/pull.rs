@@ -1,10 +1,12 @@
 //! Fetching a package.
 
-use oci_client::manifest::{OciDescriptor, OciManifest};
-
 use crate::{
     Limits, Package, Sha256, archive,
-    oci::{OciError, Registry, layout, transport::Watch},
+    oci::{
+        OciError, Registry,
+        layout::{self, Descriptor, Manifest},
+        transport::Watch,
+    },
     signature::{Key, Verdict},
 };
 
@@ -57,27 +59,26 @@ impl Registry {
     }
 
     /// The layers of a manifest, with the digest of what came; an index of several artifacts has none of its own.
-    pub(super) async fn manifest(&self, wanted: &str) -> Result<(Vec<OciDescriptor>, Sha256), OciError> {
+    pub(super) async fn manifest(&self, wanted: &str) -> Result<(Vec<Descriptor>, Sha256), OciError> {
         let answer = self.transport.get(&format!("manifests/{wanted}"), layout::MANIFEST).await?;
         let answer = self.transport.succeeded(answer)?;
         let layers = match serde_json::from_slice(&answer.body) {
-            Ok(OciManifest::Image(manifest)) => manifest.layers,
-            Ok(OciManifest::ImageIndex(_)) => Vec::new(),
+            Ok(Manifest::Image(manifest)) => manifest.layers,
+            Ok(Manifest::Index { .. }) => Vec::new(),
             Err(error) => return Err(self.transport.nonsense(&format!("the manifest cannot be read: {error}"))),
         };
         Ok((layers, Sha256::of(&answer.body)))
     }
 
     /// A blob that is what its description says.
-    pub(super) async fn blob(&self, layer: &OciDescriptor, most: u64, watch: Watch<'_>) -> Result<Vec<u8>, OciError> {
+    pub(super) async fn blob(&self, layer: &Descriptor, most: u64, watch: Watch<'_>) -> Result<Vec<u8>, OciError> {
         let nonsense = |what: &str| self.transport.nonsense(&format!("a layer of the manifest has {what}"));
         let expected: Sha256 =
             layer.digest.parse().map_err(|_| nonsense("a digest of another form than `sha256:…`"))?;
-        let size = u64::try_from(layer.size).map_err(|_| nonsense("less than no bytes"))?;
-        if size > most {
+        if layer.size > most {
             return Err(OciError::TooLarge { what: self.reference.to_string(), most });
         }
-        let bytes = self.transport.get_blob(&format!("blobs/{expected}"), size, watch).await?;
+        let bytes = self.transport.get_blob(&format!("blobs/{expected}"), layer.size, watch).await?;
         match Sha256::of(&bytes) {
             found if found == expected => Ok(bytes),
             found => Err(OciError::OtherDigest { expected, found }),
@@ -86,7 +87,7 @@ impl Registry {
 }
 
 /// The layer that is meant: our package, or the one component there is.
-fn layer(layers: &[OciDescriptor]) -> Option<&OciDescriptor> {
+fn layer(layers: &[Descriptor]) -> Option<&Descriptor> {
     let of_kind = |kind: &'static str| layers.iter().filter(move |layer| layer.media_type == kind);
     of_kind(layout::PACKAGE).next().or_else(|| {
         let mut components = of_kind(layout::WASM);

@@ -40,7 +40,7 @@ pub(super) async fn verdict(registry: &Registry, digest: Sha256, keys: &[Key]) -
     };
     let mut verdict = Verdict::Unsigned;
     for layer in layers.iter().filter(|layer| layer.media_type == PAYLOAD).take(MOST) {
-        let Some(signature) = layer.annotations.as_ref().and_then(|all| all.get(SIGNATURE)) else { continue };
+        let Some(signature) = layer.annotations.get(SIGNATURE) else { continue };
         let payload = registry.blob(layer, LARGEST, &|_, _| {}).await?;
         // A good signature of another artifact says nothing of this one.
         let is_about_it = serde_json::from_slice(&payload)

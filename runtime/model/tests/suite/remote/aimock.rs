@@ -18,8 +18,8 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::recorded::RECORDED;
-use crate::world::{PATIENCE, connection};
+use super::recorded::RECORDED;
+use super::world::{PATIENCE, connection};
 
 /// The other server. It ends when this does.
 struct Mock {

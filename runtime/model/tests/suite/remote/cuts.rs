@@ -6,9 +6,9 @@ use palisade_agent::ProviderFailure;
 use palisade_model::{Dialect, Patience, connect};
 use tokio::time::Instant;
 
-use crate::recorded::{RECORDED, Recorded, check};
-use crate::server::{Answer, Server};
-use crate::world::{LONG, PATIENCE, ask_provider, connection, in_every_dialect};
+use super::recorded::{RECORDED, Recorded, check};
+use super::server::{Answer, Server};
+use super::world::{LONG, PATIENCE, ask_provider, connection, in_every_dialect};
 
 /// Cuts the recorded stream of a dialect at every byte. The try that was cut gives nothing, and the one
 /// after it gives the whole reply.
@@ -66,7 +66,7 @@ fn last_event(stream: &[u8]) -> usize {
 async fn a_stream_in_pieces_of_any_size_is_the_same_reply() {
     for bytes in [1, 2, 3, 7, 64, 1000] {
         let script =
-            |recorded: crate::recorded::Recorded| vec![Answer::stream(recorded.stream).dripping(bytes, Duration::ZERO)];
+            |recorded: super::recorded::Recorded| vec![Answer::stream(recorded.stream).dripping(bytes, Duration::ZERO)];
         for (asked, _) in in_every_dialect(PATIENCE, script).await {
             check(&asked.reply.unwrap());
         }

@@ -7,9 +7,9 @@ use palisade_model::Patience;
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
-use crate::recorded::{RECORDED, Recorded, check};
-use crate::server::{Answer, Server};
-use crate::world::{Asked, LONG, PATIENCE, ask, ask_until, connection, in_every_dialect};
+use super::recorded::{RECORDED, Recorded, check};
+use super::server::{Answer, Server};
+use super::world::{Asked, LONG, PATIENCE, ask, ask_until, connection, in_every_dialect};
 
 const SHORT: Duration = Duration::from_millis(150);
 

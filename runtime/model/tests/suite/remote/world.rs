@@ -8,8 +8,8 @@ use palisade_agent::{Part, Prompt, Provider, ProviderError, ProviderFailure, Rep
 use palisade_model::{Connection, Dialect, Patience, ToolMode, connect};
 use tokio::time::Instant;
 
-use crate::recorded::{RECORDED, Recorded};
-use crate::server::{Answer, Server};
+use super::recorded::{RECORDED, Recorded};
+use super::server::{Answer, Server};
 
 /// The key that no error may show.
 pub(crate) const KEY: &str = "sk-canary-0123456789abcdef";

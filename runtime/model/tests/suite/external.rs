@@ -1,5 +1,5 @@
 //! Agents elsewhere, played by a small server on this machine that takes a message and answers it later.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests set up and inspect a world of their own")]
+
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},

@@ -6,7 +6,7 @@ use palisade_agent::{Part, Prompt, Provider as _, ProviderFailure, Transcript};
 use palisade_model::{CliAgent, OutsideGrant, Program};
 use tokio::time::Instant;
 
-use crate::world::{World, said, until_gone};
+use super::world::{World, said, until_gone};
 
 fn world() -> World {
     World::with(Program::Claude)

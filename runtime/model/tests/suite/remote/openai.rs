@@ -4,9 +4,9 @@ use palisade_agent::{Kept, ProviderFailure};
 use palisade_model::Dialect;
 use serde_json::json;
 
-use crate::recorded::{RECORDED, check};
-use crate::server::{Answer, Server};
-use crate::world::{KEY, PATIENCE, ask, connection};
+use super::recorded::{RECORDED, check};
+use super::server::{Answer, Server};
+use super::world::{KEY, PATIENCE, ask, connection};
 
 fn stream(dialect: Dialect) -> &'static str {
     let recorded = RECORDED.iter().find(|recorded| recorded.dialect == dialect).unwrap();

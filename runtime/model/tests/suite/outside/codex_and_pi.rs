@@ -3,7 +3,7 @@
 use palisade_agent::{ProviderFailure, ReasoningEffort, Transcript, Usage};
 use palisade_model::Program;
 
-use crate::world::World;
+use super::world::World;
 
 /// O3, O4
 #[tokio::test]

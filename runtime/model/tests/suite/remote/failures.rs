@@ -5,9 +5,9 @@ use palisade_agent::ProviderFailure;
 use palisade_model::Patience;
 use tokio::net::TcpListener;
 
-use crate::recorded::{RECORDED, Recorded, check};
-use crate::server::{Answer, Server};
-use crate::world::{PATIENCE, ask, connection, in_every_dialect};
+use super::recorded::{RECORDED, Recorded, check};
+use super::server::{Answer, Server};
+use super::world::{PATIENCE, ask, connection, in_every_dialect};
 
 const ONE_RETRY: Patience = Patience { retries: 1, ..PATIENCE };
 

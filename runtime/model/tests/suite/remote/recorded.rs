@@ -13,9 +13,9 @@ pub(crate) struct Recorded {
 
 /// All dialects.
 pub(crate) const RECORDED: &[Recorded] = &[
-    Recorded { dialect: Dialect::Anthropic, stream: include_bytes!("../streams/anthropic.sse") },
-    Recorded { dialect: Dialect::Chat, stream: include_bytes!("../streams/chat.sse") },
-    Recorded { dialect: Dialect::Responses, stream: include_bytes!("../streams/responses.sse") },
+    Recorded { dialect: Dialect::Anthropic, stream: include_bytes!("../../streams/anthropic.sse") },
+    Recorded { dialect: Dialect::Chat, stream: include_bytes!("../../streams/chat.sse") },
+    Recorded { dialect: Dialect::Responses, stream: include_bytes!("../../streams/responses.sse") },
 ];
 
 /// Checks that a reply is what every stream says, with nothing missing and nothing more.

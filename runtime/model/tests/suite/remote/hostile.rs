@@ -7,9 +7,9 @@ use palisade_agent::{
 use palisade_model::{Dialect, Patience, connect};
 use serde_json::{Value, json};
 
-use crate::recorded::RECORDED;
-use crate::server::{Answer, Server};
-use crate::world::{PATIENCE, connection};
+use super::recorded::RECORDED;
+use super::server::{Answer, Server};
+use super::world::{PATIENCE, connection};
 
 /// The usual limit of a reply.
 const HOSTILE: Patience = Patience { bytes: 16 << 20, ..PATIENCE };

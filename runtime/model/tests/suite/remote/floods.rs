@@ -5,9 +5,9 @@ use std::time::Duration;
 use palisade_agent::ProviderFailure;
 use palisade_model::Patience;
 
-use crate::recorded::Recorded;
-use crate::server::Answer;
-use crate::world::{LONG, PATIENCE, in_every_dialect};
+use super::recorded::Recorded;
+use super::server::Answer;
+use super::world::{LONG, PATIENCE, in_every_dialect};
 
 /// A client that stopped reading leaves this much at most in the buffers of both sides.
 const IN_BUFFERS: usize = 32 << 20;

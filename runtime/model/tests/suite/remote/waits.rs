@@ -6,9 +6,9 @@ use palisade_agent::ProviderFailure;
 use palisade_model::Patience;
 use tokio::time::Instant;
 
-use crate::recorded::{RECORDED, check};
-use crate::server::{Answer, Server};
-use crate::world::{PATIENCE, ask, ask_until, connection};
+use super::recorded::{RECORDED, check};
+use super::server::{Answer, Server};
+use super::world::{PATIENCE, ask, ask_until, connection};
 
 const BUSY: &str = r#"{"error": {"type": "rate_limit_error", "message": "slow down"}}"#;
 

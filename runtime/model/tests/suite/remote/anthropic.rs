@@ -4,9 +4,9 @@ use palisade_agent::{Kept, Usage};
 use palisade_model::{Dialect, Price};
 use serde_json::json;
 
-use crate::recorded::RECORDED;
-use crate::server::{Answer, Server};
-use crate::world::{KEY, PATIENCE, ask, connection};
+use super::recorded::RECORDED;
+use super::server::{Answer, Server};
+use super::world::{KEY, PATIENCE, ask, connection};
 
 #[tokio::test]
 async fn a_request_is_what_the_server_documents_and_the_reply_is_whole() {

@@ -3,9 +3,9 @@
 use palisade_agent::ProviderFailure;
 use palisade_model::{ConnectError, Connection, Dialect, Patience, ToolMode, connect};
 
-use crate::recorded::{RECORDED, Recorded};
-use crate::server::Answer;
-use crate::world::{KEY, PATIENCE, connection, in_every_dialect};
+use super::recorded::{RECORDED, Recorded};
+use super::server::Answer;
+use super::world::{KEY, PATIENCE, connection, in_every_dialect};
 
 /// PROV-10
 #[tokio::test]

@@ -3,7 +3,7 @@
 use palisade_agent::{ProviderFailure, ReasoningEffort, Transcript, Usage};
 use palisade_model::{CliAgent, OutsideError, OutsideGrant, Program};
 
-use crate::world::World;
+use super::world::World;
 
 fn world() -> World {
     World::with(Program::Claude)
