@@ -9,7 +9,8 @@ fn main() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     rerun_if_changed(&["guests", "../guest-tools/sdk", "../wit"].map(|path| here.join(path)));
     or_explain(guest_names(&here.join("guests")).and_then(|names| {
-        let built = build(&here.join("../guest-tools"), &Guests::Examples { package: "palisade-test-guests", names: &names })?;
+        let built =
+            build(&here.join("../guest-tools"), &Guests::Examples { package: "palisade-test-guests", names: &names })?;
         embed(&built, "guests.rs", "Guest", false)
     }));
 }

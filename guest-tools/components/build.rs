@@ -5,7 +5,19 @@ use std::path::Path;
 use palisade_guest_build::{Guests, build, or_explain, out_folder, rerun_if_changed, write_if_changed};
 
 const NAMES: [&str; 14] = [
-    "bash", "dial", "edit", "exec", "glob", "grep", "ls", "probe", "read", "relay", "think", "tree", "web-fetch",
+    "bash",
+    "dial",
+    "edit",
+    "exec",
+    "glob",
+    "grep",
+    "ls",
+    "probe",
+    "read",
+    "relay",
+    "think",
+    "tree",
+    "web-fetch",
     "write",
 ];
 

@@ -29,7 +29,6 @@ struct StaticDescription {
 pub(crate) struct LinkProbe {
     pub(crate) name: &'static str,
     digest: [u8; 32],
-    #[expect(dead_code, reason = "the build writes it for every guest")]
     wasm: &'static [u8],
     code: &'static [u8],
 }
@@ -66,12 +65,13 @@ impl BuiltIn {
         TOOLS.iter().find(|tool| tool.name == DIAL)
     }
 
-    /// Loads its machine code. A program that was built for another processor compiles the
-    /// component instead, once, if it has a compiler at hand.
+    /// Loads its machine code, or makes it where the processor lacks what the program was built for; with a compiler
+    /// at hand it is kept for the next time.
     pub fn load(&self, engine: &Engine, compiler: Option<&Compiler>) -> Result<Compiled, Failure> {
         match (Compiled::load(engine, &Artifact::built_in(self.digest, self.code)), compiler) {
+            (Ok(loaded), _) => Ok(loaded),
             (Err(_), Some(compiler)) => compiler.prepare(engine, self.wasm),
-            (loaded, _) => loaded,
+            (Err(_), None) => compile_here(engine, self.wasm),
         }
     }
 
@@ -126,8 +126,15 @@ impl LinkProbe {
     }
 
     pub(crate) fn load(&self, engine: &Engine) -> Result<Compiled, Failure> {
-        Compiled::load(engine, &Artifact::built_in(self.digest, self.code))
+        let loaded = Compiled::load(engine, &Artifact::built_in(self.digest, self.code));
+        loaded.or_else(|_| compile_here(engine, self.wasm))
     }
+}
+
+fn compile_here(engine: &Engine, wasm: &'static [u8]) -> Result<Compiled, Failure> {
+    let artifact = Artifact::compiled_here(wasm);
+    let artifact = artifact.map_err(|error| Failure::BadComponent { reason: error.to_string() })?;
+    Compiled::load(engine, &artifact)
 }
 
 #[cfg(test)]

@@ -39,6 +39,11 @@ impl Artifact {
         Self { digest, code: Cow::Borrowed(code) }
     }
 
+    /// Compiles a component of this program whose machine code does not fit this machine.
+    pub fn compiled_here(wasm: &'static [u8]) -> Result<Self, ArtifactError> {
+        Ok(Self { digest: digest(wasm), code: Cow::Owned(precompile(wasm)?) })
+    }
+
     /// Machine code whose origin the cache or the compile worker vouches for.
     pub(crate) fn trusted(digest: Digest, code: Vec<u8>) -> Self {
         Self { digest, code: Cow::Owned(code) }
@@ -71,11 +76,22 @@ pub fn digest(wasm: &[u8]) -> [u8; 32] {
     *blake3::hash(wasm).as_bytes()
 }
 
-/// Compiles a component ahead of time, with the settings that every process of this project uses.
+/// Compiles a component for this machine, with the settings that every process of this project uses.
 /// It can take long and much memory on hostile input: call it in a build or in a worker.
 pub fn precompile(wasm: &[u8]) -> Result<Vec<u8>, ArtifactError> {
+    compile(wasm, &engine::config())
+}
+
+/// Compiles a component for any usual machine of a target such as `aarch64-unknown-linux-gnu`, for packages: what the
+/// processor of the machine that builds them has beyond that is not used.
+pub fn precompile_for(target: &str, wasm: &[u8]) -> Result<Vec<u8>, ArtifactError> {
+    let config = engine::config_for(target).map_err(ArtifactError::Invalid)?;
+    compile(wasm, &config)
+}
+
+fn compile(wasm: &[u8], config: &wasmtime::Config) -> Result<Vec<u8>, ArtifactError> {
     check_header(wasm)?;
-    let engine = wasmtime::Engine::new(&engine::config()).map_err(ArtifactError::Invalid)?;
+    let engine = wasmtime::Engine::new(config).map_err(ArtifactError::Invalid)?;
     engine.precompile_component(wasm).map_err(ArtifactError::Invalid)
 }
 

@@ -312,6 +312,23 @@ pub(crate) fn config() -> Config {
     config
 }
 
+/// The same settings for the usual machines of a target. On x86-64 these have AVX2 (level 3 of its specification, sold
+/// since 2013); an older one compiles the built-in tools when it first needs them.
+#[expect(
+    unsafe_code,
+    reason = "names processor features; machine code that needs more than a machine has does not load"
+)]
+pub(crate) fn config_for(target: &str) -> wasmtime::Result<Config> {
+    let mut config = config();
+    config.target(target)?;
+    if target.starts_with("x86_64-") {
+        // SAFETY: a preset of features that processors have, none that changes what the compiler promises. The engine
+        // compares them with the processor before it loads the code.
+        unsafe { config.cranelift_flag_enable("x86-64-v3") };
+    }
+    Ok(config)
+}
+
 /// Memory and stacks are prepared once and wiped after each call. Keeping the first pages resident
 /// and asking the kernel which were touched keeps calls off the process's memory lock, so that
 /// they scale with cores.

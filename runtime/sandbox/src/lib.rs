@@ -47,7 +47,7 @@ mod capabilities {
     pub(crate) mod wasi_files;
 }
 
-pub use artifact::{Artifact, ArtifactError, digest, precompile};
+pub use artifact::{Artifact, ArtifactError, digest, precompile, precompile_for};
 pub use cache::{ArtifactCache, CacheError, RefusedEntry, WrongEntry};
 pub use capabilities::commands::{CommandTool, Printed, ReadArguments, ShellCommand};
 pub use capabilities::process::ProgramCall;

@@ -1,6 +1,5 @@
 //! Agents elsewhere, played by a small server on this machine that takes a message and answers it later.
 
-
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},

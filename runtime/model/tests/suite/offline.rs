@@ -1,11 +1,7 @@
 //! The offline planner, driven through the real loop over small trees of files.
 
-
-
-
-
-use palisade_agent::{Entry, Transcript};
 use super::tree::{Tree, ask, tree};
+use palisade_agent::{Entry, Transcript};
 
 const TOOLS: &[&str] = &["read", "ls", "tree", "glob", "grep", "think"];
 

@@ -1,8 +1,6 @@
 //! Every dialect over real HTTP on loopback: against a server of our own that fails as a script says,
 //! and against one that somebody else wrote.
 
-
-
 mod aimock;
 mod anthropic;
 mod cuts;
