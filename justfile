@@ -2,7 +2,8 @@
 
 set shell := ["bash", "-euo", "pipefail", "-c"]
 
-palisade := justfile_directory() / "target/debug/palisade"
+target := env("CARGO_TARGET_DIR", justfile_directory() / "target")
+palisade := target / "debug/palisade"
 
 default:
     @just --list --unsorted
@@ -90,7 +91,18 @@ examples: _target (_prepare "compilers")
     examples/build
 
 _palisade: _target
-    @cd {{justfile_directory()}} && cargo build --bin palisade
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cd {{justfile_directory()}}
+    if [ ! -x {{palisade}} ]; then
+        echo "Building Palisade: once, about ten minutes on two cores. Packages need no building: docs/installing.md" >&2
+        {{just_executable()}} _guests & trap "kill $! 2>/dev/null || true" EXIT
+    fi
+    cargo build --bin palisade
+
+# Cargo would begin the guests when nothing else is left, because only the end of the build waits for them.
+_guests:
+    @cd guest-tools && env -u RUSTFLAGS cargo build --quiet --locked --lib --profile guest-dev --target-dir {{target}}/guests 2>/dev/null || true
 
 _target:
     @rustup target list --installed 2>/dev/null | grep -qx wasm32-wasip2 || rustup target add wasm32-wasip2

@@ -15,7 +15,7 @@ use std::{
 
 /// The guests to build, all of the workspace `guest-tools`.
 pub enum Guests<'a> {
-    /// The libraries of some packages; a component is named after its package without the prefix, with `_` for `-`.
+    /// The libraries of the default members; a component is named after its package without the prefix, with `_` for `-`.
     Packages {
         /// The prefix of every package's name.
         prefix: &'a str,
@@ -40,9 +40,6 @@ pub struct Component {
 }
 
 const TARGET: &str = "wasm32-wasip2";
-/// SIMD makes searching fast. Enough memory from the start keeps `memory.grow`, and with it the
-/// process's memory lock, out of ordinary calls.
-const FLAGS: &str = "-C target-feature=+simd128 -C link-arg=--initial-memory=4194304";
 /// The variables of the outer cargo that the nested one needs: where it finds crates, and the job server, without
 /// which two cargos would each use all processors.
 const KEPT: [&str; 4] = ["CARGO_HOME", "CARGO_MAKEFLAGS", "CARGO_NET_OFFLINE", "RUSTUP_HOME"];
@@ -60,14 +57,12 @@ pub fn build(folder: &Path, guests: &Guests<'_>) -> Result<Vec<Component>, Strin
             cargo.env_remove(name);
         }
     }
-    cargo.current_dir(folder).env("RUSTFLAGS", FLAGS).args(["build", "--quiet", "--locked", "--target", TARGET]);
-    cargo.args(["--profile", profile, "--target-dir"]).arg(&target);
+    // Flags of the compiler are in the folder's `.cargo/config.toml`, so that `just` can begin this build earlier.
+    cargo.current_dir(folder).args(["build", "--quiet", "--locked", "--profile", profile, "--target-dir"]).arg(&target);
     match guests {
-        Guests::Packages { prefix, names } => {
-            cargo.arg("--lib").args(names.iter().flat_map(|name| ["-p".to_owned(), format!("{prefix}{name}")]));
-        }
-        Guests::Examples { package, .. } => drop(cargo.args(["--examples", "-p", package])),
-    }
+        Guests::Packages { .. } => cargo.arg("--lib"),
+        Guests::Examples { package, .. } => cargo.args(["--examples", "-p", package]),
+    };
     let output = cargo.output().map_err(|error| format!("failed to run cargo for the guests: {error}"))?;
     if !output.status.success() {
         return Err(format!("the guests do not build:\n{}", String::from_utf8_lossy(&output.stderr)));

@@ -136,3 +136,26 @@ fn descriptor(kind: &str, blob: &[u8]) -> Descriptor {
         annotations: BTreeMap::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_published_component_has_the_fields_that_readers_of_the_layout_look_for() {
+        let component = b"\0asm\x0d\0\x01\0".to_vec();
+        let digest = Sha256::of(&component).to_string();
+        let artifact = of_component(component).unwrap();
+        let manifest: serde_json::Value = serde_json::from_slice(&artifact.manifest).unwrap();
+        let config: serde_json::Value = serde_json::from_slice(&artifact.blobs[0]).unwrap();
+        assert_eq!(manifest["schemaVersion"], 2);
+        assert_eq!(manifest["mediaType"], MANIFEST);
+        assert_eq!(manifest["config"]["mediaType"], "application/vnd.wasm.config.v0+json");
+        assert_eq!(manifest["layers"][0]["mediaType"], "application/wasm");
+        assert_eq!(manifest["layers"][0]["digest"], digest);
+        assert_eq!(config["architecture"], "wasm");
+        assert_eq!(config["os"], "wasip2");
+        assert_eq!(config["layerDigests"], serde_json::json!([digest]));
+        assert_eq!(config["component"]["exports"], serde_json::json!([]));
+    }
+}
