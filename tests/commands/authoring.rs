@@ -40,7 +40,7 @@ impl Author {
     fn of(language: &str) -> Option<Self> {
         let toolchains = target().join("toolchains");
         if let Some(compiler) = compiler(language).filter(|name| !toolchains.join(name).join("installed").is_file()) {
-            let why = format!("SKIPPED: {compiler} is not here; `just _{language}` installs it");
+            let why = format!("SKIPPED: {compiler} is not here; `tests/prepare compilers` installs it");
             assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{why}");
             #[expect(clippy::print_stderr, reason = "what is not tested must not go unseen")]
             {
@@ -95,12 +95,12 @@ impl Author {
 /// The recipes install what the program asks for.
 #[test]
 fn the_recipes_install_the_compilers_that_are_asked_for() {
-    let justfile = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../justfile")).unwrap();
+    let prepare = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/prepare")).unwrap();
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/authoring/languages");
     for language in ["python", "javascript", "c"] {
         let (name, version) = compiler(language).unwrap().rsplit_once('-').unwrap();
         let source = fs::read_to_string(sources.join(format!("{language}.rs"))).unwrap();
         assert!(source.contains(&format!("name: \"{name}\", version: \"{version}\"")), "{source}");
-        assert!(justfile.contains(&format!("{name} {version}")), "{language}");
+        assert!(prepare.contains(&format!("{name} {version}")), "{language}");
     }
 }

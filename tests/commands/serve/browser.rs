@@ -28,7 +28,7 @@ fn installed() -> Option<(PathBuf, PathBuf)> {
     if let Some(browser) = browser.filter(|_| wanted.is_some() && lock(&folder.join("installed")) == wanted) {
         return Some((browser, folder));
     }
-    let why = "SKIPPED: chromium, or what drives it, is not here; `just _browser` installs both";
+    let why = "SKIPPED: chromium, or what drives it, is not here; `tests/prepare system browser` installs both";
     assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{why}");
     #[expect(clippy::print_stderr, reason = "what is not tested must not go unseen")]
     {

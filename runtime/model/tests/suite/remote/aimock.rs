@@ -37,7 +37,7 @@ impl Mock {
         command.arg(script).arg(&package).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let started = package.is_dir().then(|| command.spawn().ok()).flatten();
         let Some(mut process) = started else {
-            let why = "SKIPPED: @copilotkit/aimock or node is not here; `just _aimock` installs it";
+            let why = "SKIPPED: @copilotkit/aimock or node is not here; `tests/prepare models` installs them";
             assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{why}");
             #[expect(clippy::print_stderr, reason = "what is not tested must not go unseen")]
             {
