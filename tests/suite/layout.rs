@@ -73,7 +73,18 @@ fn crates_depend_on_each_other_only_as_drawn() {
         ("packages", &["palisade-grants"]),
         ("mcp", &["palisade-agent", "palisade-grants"]),
         ("server", &["palisade-agent", "palisade-mcp", "palisade-store"]),
-        ("catalog", &["palisade-agent", "palisade-grants", "palisade-mcp", "palisade-sandbox", "palisade-guest-build"]),
+        (
+            "catalog",
+            &[
+                "palisade-agent",
+                "palisade-grants",
+                "palisade-mcp",
+                "palisade-sandbox",
+                "palisade-components",
+                "palisade-guest-build",
+                "palisade-guest-embed",
+            ],
+        ),
         (
             "cli",
             &[
@@ -88,7 +99,10 @@ fn crates_depend_on_each_other_only_as_drawn() {
                 "palisade-store",
             ],
         ),
-        ("build", &["palisade-sandbox"]),
+        // Guests are built beside the sandbox, so what builds them does not know it.
+        ("build", &[]),
+        ("components", &["palisade-guest-build"]),
+        ("embed", &["palisade-guest-build", "palisade-sandbox"]),
         ("sdk", &[]),
     ]);
     let mut seen = BTreeSet::new();

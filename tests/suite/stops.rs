@@ -264,7 +264,8 @@ fn a_crash_says_where_in_the_source_it_happened() {
     let world = World::new();
     let crash = |way: &str| world.call("crash", json!({ "way": way })).outcome.unwrap_err().to_string();
     let panic = crash("panic");
-    assert!(panic.starts_with("the tool crashed: panicked at tests/guests/crash.rs:"), "{panic}");
+    assert!(panic.starts_with("the tool crashed: panicked at "), "{panic}");
+    assert!(panic.contains("tests/guests/crash.rs:"), "{panic}");
     assert!(panic.contains("a guest's own words") && !panic.contains("RUST_BACKTRACE"), "{panic}");
     assert!(crash("exit").contains("exit(1)"), "{}", crash("exit"));
     // It cannot say more than fits.

@@ -109,6 +109,9 @@ const OTHERS: [(c_long, u8); 7] = [
     (libc::SYS_ioprio_set, 1),
 ];
 
+/// `libc` does not name it for every processor; newer calls have one number on all of them.
+const FCHMODAT2: c_long = 452;
+
 fn metadata() -> impl Iterator<Item = c_long> {
     #[cfg(target_arch = "x86_64")]
     const OLD: &[c_long] =
@@ -118,7 +121,7 @@ fn metadata() -> impl Iterator<Item = c_long> {
     const ALL: &[c_long] = &[
         libc::SYS_fchmod,
         libc::SYS_fchmodat,
-        libc::SYS_fchmodat2,
+        FCHMODAT2,
         libc::SYS_fchown,
         libc::SYS_fchownat,
         libc::SYS_utimensat,
