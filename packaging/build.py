@@ -37,7 +37,7 @@ class Needs(NamedTuple):
 
 def examine(program: Path, target: Target) -> Needs:
     """Reads which libraries a program links, and the oldest C library that has all it asks for."""
-    told = run("readelf", "--file-header", "--dynamic", "--version-info", "--wide", program, env={"LC_ALL": "C", **PATH})
+    told = run("readelf", "--file-header", "--dynamic", "--version-info", "--wide", program, env=os.environ | {"LC_ALL": "C"})
     if not re.search(rf"Machine:.*{target.elf}", told):
         raise Failure(f"{program} is not a program for {target.triple}; give the right --target")
     versions = re.findall(r"Name: GLIBC_([0-9.]+)", told)
@@ -45,9 +45,6 @@ def examine(program: Path, target: Target) -> Needs:
         sorted(re.findall(r"\(NEEDED\).*\[(.+)\]", told)),
         max(tuple(map(int, version.split("."))) for version in versions),
     )
-
-
-PATH = {"PATH": os.environ["PATH"]}
 
 
 def strip(program: Path, target: Target, stripped: Path) -> None:

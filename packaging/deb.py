@@ -2,23 +2,12 @@
 
 import gzip
 import os
+import re
 
 import archive
 from archive import Entry
 from build import Needs
 from release import ROOT, Failure, Release, run
-
-# The Debian package of each library that may be linked.
-LIBRARIES = {
-    "libc.so.6": "libc6",
-    "libm.so.6": "libc6",
-    "libpthread.so.0": "libc6",
-    "libdl.so.2": "libc6",
-    "ld-linux-x86-64.so.2": "libc6",
-    "ld-linux-aarch64.so.1": "libc6",
-    "libgcc_s.so.1": "libgcc-s1",
-}
-
 
 def make(release: Release, needs: Needs) -> None:
     files = [
@@ -45,11 +34,13 @@ def make(release: Release, needs: Needs) -> None:
 
 def depends(needs: Needs) -> str:
     """Returns the packages that hold the libraries, the C library in the version that is needed."""
-    unknown = [name for name in needs.libraries if name not in LIBRARIES]
-    if unknown:
-        raise Failure(f"the program links {', '.join(unknown)}; name their Debian packages in packaging/deb.py")
-    packages = {LIBRARIES[name] for name in needs.libraries} - {"libc6"}
-    return ", ".join([f"libc6 (>= {'.'.join(map(str, needs.glibc))})", *sorted(packages)])
+    packages = {f"libc6 (>= {'.'.join(map(str, needs.glibc))})"}
+    for library in needs.libraries:
+        if library.startswith("libgcc_s."):
+            packages.add("libgcc-s1")
+        elif not re.match(r"(libc|libm|libdl|libpthread|librt|ld-linux[-\w]*)\.so", library):
+            raise Failure(f"the program links {library}; name its Debian package in packaging/deb.py")
+    return ", ".join(sorted(packages))
 
 
 def control_file(release: Release, depends: str, size: int) -> str:
