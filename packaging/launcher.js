@@ -4,6 +4,7 @@
 
 const { spawn } = require("node:child_process");
 const { constants } = require("node:os");
+const { isatty } = require("node:tty");
 
 const { name, version, optionalDependencies } = require("../package.json");
 
@@ -33,8 +34,9 @@ const given = process.argv.slice(2);
 if (process.execve) process.execve(program, [program, ...given], process.env);
 
 const child = spawn(program, given, { stdio: "inherit" });
-// A terminal tells the program itself of what is typed; signals of processes come only here.
-const typed = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY ? ["SIGINT", "SIGQUIT"] : [];
+// A terminal tells the program itself of what is typed; signals of processes come only here. The streams of `process`
+// are left alone: they would make the program's own input and output non-blocking.
+const typed = [0, 1, 2].some((stream) => isatty(stream)) ? ["SIGINT", "SIGQUIT"] : [];
 for (const signal of ["SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR2", "SIGCONT", "SIGWINCH"]) {
   process.on(signal, () => typed.includes(signal) || child.kill(signal));
 }
