@@ -62,6 +62,15 @@ ci: test check
 prove *ARGS: _palisade
     @{{palisade}} prove "$@"
 
+# Make every package from one release build, in target/dist: just dist [--target aarch64-unknown-linux-gnu]
+[positional-arguments]
+dist *ARGS: _target
+    @packaging/dist "$@"
+
+# Install every package on a clean Debian and use it there: those of `just dist`, or else of the development build
+test-packages: (_prepare "packages")
+    @packaging/try
+
 # Measure, side by side; writes docs/benchmarks.md
 bench *ARGS: _target _ripgrep (_prepare "compilers")
     cargo build --release
