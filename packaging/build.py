@@ -16,9 +16,12 @@ def build(profile: str, triple: str | None) -> Path:
     """Builds the program with cargo and returns its file."""
     command = ["cargo", "build", "--bin", "palisade"]
     command += ["--release"] if profile == "release" else []
+    # Machine code for another processor takes its compiler, which is a feature of the program's package.
+    foreign = triple and not triple.startswith(platform.machine())
     command += ["--target", triple] if triple else []
+    command += ["--features", "cross"] if foreign else []
     say(f"{' '.join(command)} …")
-    if subprocess.run(command, cwd=ROOT, stdout=2).returncode != 0:
+    if subprocess.run(command, cwd=ROOT / "runtime/cli" if foreign else ROOT, stdout=2).returncode != 0:
         raise Failure("the program does not build; what cargo said is above")
     return built(profile, triple)
 

@@ -30,6 +30,34 @@ fn it_says_its_version_and_its_exit_codes() {
 }
 
 #[test]
+fn it_says_what_it_was_built_from() {
+    let world = World::empty();
+    let info = world.palisade(&["--version", "--verbose", "--json"]).with_code(0).json();
+    assert_eq!(info["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(info["target"], env!("PALISADE_BUILD_TARGET"));
+    assert!(info["rustc"].as_str().unwrap().starts_with("rustc 1."), "{info}");
+    let tools: Vec<&str> = info["tools"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    assert!(tools.contains(&"grep") && !tools.contains(&"probe"), "{tools:?}");
+    let lock = include_str!("../../Cargo.lock");
+    let wasmtime = info["wasmtime"].as_str().unwrap();
+    assert!(lock.contains(&format!("name = \"wasmtime\"\nversion = \"{wasmtime}\"\n")), "{wasmtime}");
+    // Sources that are not a clone are built, too.
+    if let Some(commit) = info["commit"].as_str() {
+        assert!(commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()), "{commit}");
+        assert!(info["dirty"].is_boolean() && info["commit_date"].as_str().unwrap().contains('T'), "{info}");
+    }
+
+    let text = world.palisade(&["-V", "--verbose"]).with_code(0).stdout;
+    assert!(text.starts_with(concat!("palisade ", env!("CARGO_PKG_VERSION"), "\ncommit: ")), "{text}");
+    assert!(text.contains(&format!("\nwasmtime:    {wasmtime}\ntools:       bash, ")), "{text}");
+    for wrong in [&["--verbose"][..], &["--version", "--json"], &["--version", "doctor"]] {
+        world.palisade(wrong).with_code(2);
+    }
+    let of_command = world.palisade(&["run", "--version"]).with_code(0).stdout;
+    assert!(of_command.ends_with(concat!(" ", env!("CARGO_PKG_VERSION"), "\n")), "{of_command}");
+}
+
+#[test]
 fn the_compile_worker_compiles_and_nothing_else() {
     let ended = World::empty().palisade_reading(&["compile-worker", "4294967296", "10"], "nonsense").with_code(1);
     assert_eq!(ended.stdout, "");

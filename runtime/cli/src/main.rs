@@ -50,6 +50,7 @@ mod commands {
     pub(crate) mod tenants;
     pub(crate) mod tool_runner;
     pub(crate) mod tools;
+    pub(crate) mod version;
 }
 
 use std::{io, process::ExitCode};
@@ -60,7 +61,7 @@ use crate::{
     commands::{
         agents, audit, chat, compile_worker, completions, config as config_command, confine_worker, doctor, explain,
         man, mcp, models, plugins, prove, run, serve as serve_command, sessions as sessions_command, skills, stats,
-        tenants, tool_runner, tools,
+        tenants, tool_runner, tools, version,
     },
     render::Terminal,
     settings::Settings,
@@ -68,10 +69,20 @@ use crate::{
 
 /// Runs agents and untrusted tools as WebAssembly components that can only do what was granted.
 #[derive(Parser)]
-#[command(name = "palisade", version, propagate_version = true, after_help = AFTER_HELP)]
+#[command(
+    name = "palisade",
+    version,
+    propagate_version = true,
+    disable_version_flag = true,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true,
+    after_help = AFTER_HELP
+)]
 struct Arguments {
+    #[command(flatten)]
+    version: version::Arguments,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 const AFTER_HELP: &str = "\
@@ -181,13 +192,17 @@ fn main() -> ExitCode {
     }
     // A shell that wants to know what can follow is answered here, and the program ends.
     completions::answer(Arguments::command);
-    let command = Arguments::parse().command;
-    if let Command::CompileWorker(arguments) = &command {
+    let Arguments { version, command } = Arguments::parse();
+    if let Some(Command::CompileWorker(arguments)) = &command {
         // The worker gets hostile bytes, so it is given nothing else.
         return compile_worker::run(arguments);
     }
     let terminal = Terminal::of_this_process(settings::colours());
-    match dispatch(command, &terminal) {
+    let ended = match command {
+        Some(command) => dispatch(command, &terminal),
+        None => version::run(&version, &terminal),
+    };
+    match ended {
         Ok(exit) => exit.code().into(),
         // Whoever read our output has seen enough.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,

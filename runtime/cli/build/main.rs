@@ -1,5 +1,8 @@
 //! Puts the sources that `palisade plugins new` writes into the program: templates, what tools import, the contract.
+//! Tells the program what it is built from.
 #![expect(clippy::disallowed_methods, reason = "a build script reads its sources and writes below OUT_DIR")]
+
+mod provenance;
 
 use std::{
     env, fs, io,
@@ -12,6 +15,7 @@ const FOLDERS: [(&str, &str); 3] =
 
 fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    provenance::tell(&root);
     let mut rust = "&[\n".to_owned();
     for (folder, name) in FOLDERS {
         let folder = root.join(folder);
