@@ -10,7 +10,7 @@ const PROBES: [&str; 5] = ["borrow", "exec", "http", "sockets", "spawn"];
 
 fn main() {
     let probes = Path::new(env!("CARGO_MANIFEST_DIR")).join("probes");
-    rerun_if_changed(&[probes.clone()]);
+    rerun_if_changed(std::slice::from_ref(&probes));
     rerun_if_changed(&FILES.iter().map(|(_, file)| file.into()).collect::<Vec<_>>());
     or_explain(tools().and_then(|()| link_probes(&probes)));
 }
