@@ -50,7 +50,7 @@ fn it_says_what_it_was_built_from() {
     let text = world.palisade(&["-V", "--verbose"]).with_code(0).stdout;
     assert!(text.starts_with(concat!("palisade ", env!("CARGO_PKG_VERSION"), "\ncommit: ")), "{text}");
     assert!(text.contains(&format!("\nwasmtime:    {wasmtime}\ntools:       bash, ")), "{text}");
-    for wrong in [&["--verbose"][..], &["--version", "--json"], &["--version", "doctor"]] {
+    for wrong in [&["--verbose"][..], &["--verbose", "--json"], &["doctor", "--verbose"]] {
         world.palisade(wrong).with_code(2);
     }
     let of_command = world.palisade(&["run", "--version"]).with_code(0).stdout;

@@ -69,20 +69,10 @@ use crate::{
 
 /// Runs agents and untrusted tools as WebAssembly components that can only do what was granted.
 #[derive(Parser)]
-#[command(
-    name = "palisade",
-    version,
-    propagate_version = true,
-    disable_version_flag = true,
-    args_conflicts_with_subcommands = true,
-    arg_required_else_help = true,
-    after_help = AFTER_HELP
-)]
+#[command(name = "palisade", version, propagate_version = true, after_help = AFTER_HELP)]
 struct Arguments {
-    #[command(flatten)]
-    version: version::Arguments,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Command,
 }
 
 const AFTER_HELP: &str = "\
@@ -104,6 +94,7 @@ Examples:
   palisade models                       which models there are
   palisade serve                        agents over HTTP
   palisade doctor                       does it work on this machine?
+  palisade --version --verbose          what it was built from; with --json for programs
 
 Exit codes:
   0    done; for `run`: answered
@@ -192,16 +183,21 @@ fn main() -> ExitCode {
     }
     // A shell that wants to know what can follow is answered here, and the program ends.
     completions::answer(Arguments::command);
-    let Arguments { version, command } = Arguments::parse();
-    if let Some(Command::CompileWorker(arguments)) = &command {
+    if let Some(arguments) = version::wanted() {
+        let terminal = Terminal::of_this_process(settings::colours());
+        return exit_code(version::run(&arguments, &terminal), &terminal);
+    }
+    let command = Arguments::parse().command;
+    if let Command::CompileWorker(arguments) = &command {
         // The worker gets hostile bytes, so it is given nothing else.
         return compile_worker::run(arguments);
     }
     let terminal = Terminal::of_this_process(settings::colours());
-    let ended = match command {
-        Some(command) => dispatch(command, &terminal),
-        None => version::run(&version, &terminal),
-    };
+    exit_code(dispatch(command, &terminal), &terminal)
+}
+
+/// Returns what the shell is told, after printing the error if there is one.
+fn exit_code(ended: anyhow::Result<Exit>, terminal: &Terminal) -> ExitCode {
     match ended {
         Ok(exit) => exit.code().into(),
         // Whoever read our output has seen enough.

@@ -1,21 +1,26 @@
-//! `palisade --version`: the version, and with `--verbose` what the program was built from.
+//! `palisade --version --verbose`: what the program was built from.
 
+use clap::Parser as _;
 use palisade_catalog::BuiltIn;
 use serde::Serialize;
 
 use crate::{Exit, render::Terminal};
 
-#[derive(clap::Args)]
+/// The whole command line: `--version` alone is clap's, which ends the program before it looks at anything else.
+#[derive(clap::Parser)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
 pub(crate) struct Arguments {
-    /// Print the version.
-    #[arg(short = 'V', long)]
+    #[arg(short = 'V', long, required = true)]
     version: bool,
-    /// Print what the program was built from, too: commit, compiler, wasmtime, built-in tools.
-    #[arg(long, requires = "version")]
+    #[arg(long, required = true)]
     verbose: bool,
-    /// Print it as JSON.
-    #[arg(long, requires = "verbose")]
+    #[arg(long)]
     json: bool,
+}
+
+/// Returns the arguments if the program was started with them.
+pub(crate) fn wanted() -> Option<Arguments> {
+    Arguments::try_parse().ok()
 }
 
 /// The origin of this program; what is not known is `None`.
@@ -69,10 +74,9 @@ impl BuildInfo {
 
 pub(crate) fn run(arguments: &Arguments, terminal: &Terminal) -> anyhow::Result<Exit> {
     let info = BuildInfo::of_this_program();
-    match arguments {
-        Arguments { json: true, .. } => terminal.json(&info)?,
-        Arguments { verbose: true, .. } => terminal.text(&info.text())?,
-        _ => terminal.text(&format!("palisade {}", info.version))?,
+    match arguments.json {
+        true => terminal.json(&info)?,
+        false => terminal.text(&info.text())?,
     }
     Ok(Exit::Done)
 }
