@@ -9,6 +9,10 @@
     target_family = "wasm",
     expect(clippy::disallowed_methods, reason = "on WebAssembly `std::fs` is the preopens and nothing else")
 )]
+#![cfg_attr(
+    all(test, not(target_family = "wasm")),
+    expect(dead_code, reason = "tests run natively, without the interpreter that uses the rest")
+)]
 
 pub mod kept;
 #[cfg(any(target_family = "wasm", test))]
