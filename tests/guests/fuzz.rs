@@ -221,7 +221,7 @@ impl Fuzz {
     fn streams(&mut self) {
         let number = self.number();
         match self.below(8) {
-            0 => self.outputs.push(if number % 2 == 0 { get_stdout() } else { get_stderr() }),
+            0 => self.outputs.push(if number.is_multiple_of(2) { get_stdout() } else { get_stderr() }),
             1 => self.inputs.push(get_stdin()),
             2 if !self.inputs.is_empty() => {
                 let first = self.below(self.inputs.len());
