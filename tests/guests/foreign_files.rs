@@ -1,5 +1,6 @@
 //! Looks at files. It knows nothing of Palisade: it exports functions, and finds files as any program does.
 #![cfg(target_family = "wasm")]
+#![expect(clippy::disallowed_methods, reason = "components of others use the standard library")]
 #![expect(unsafe_code, reason = "what is generated for an export")]
 
 use std::{fs, path::Path};

@@ -1,5 +1,6 @@
 //! Remembers what it is told about things, in a file. It knows nothing of Palisade.
 #![cfg(target_family = "wasm")]
+#![expect(clippy::disallowed_methods, reason = "components of others use the standard library")]
 #![expect(unsafe_code, reason = "what is generated for an export")]
 
 use std::fs;

@@ -1,5 +1,11 @@
 //! Functions with every kind of type, and what programs look at before they begin. It knows nothing of Palisade.
 #![cfg(target_family = "wasm")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "components of others use the standard library"
+)]
 #![expect(unsafe_code, reason = "what is generated for an export")]
 
 mod bindings {

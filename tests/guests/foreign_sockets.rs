@@ -1,5 +1,6 @@
 //! Would speak to others over sockets, as any program does. It knows nothing of Palisade.
 #![cfg(target_family = "wasm")]
+#![expect(clippy::disallowed_methods, reason = "components of others use the standard library")]
 #![expect(unsafe_code, reason = "what is generated for an export")]
 
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _, UdpSocket};
