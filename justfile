@@ -55,7 +55,7 @@ check: _target _checkers
     target/toolchains/typos-1.51.1/bin/typos
 
 # What CI runs
-ci: test check
+ci: test test-packages check
 
 # Try to break out of an agent's sandbox: just prove explore
 [positional-arguments]
