@@ -99,12 +99,13 @@ guests: _target
 examples: _target (_prepare "compilers")
     examples/build
 
-_palisade: _target
+_palisade:
     #!/usr/bin/env bash
     set -euo pipefail
     cd {{justfile_directory()}}
     if [ ! -x {{palisade}} ]; then
         echo "Building Palisade: once, about ten minutes on two cores. Packages need no building: docs/installing.md" >&2
+        {{just_executable()}} _target
         {{just_executable()}} _guests & trap "kill $! 2>/dev/null || true" EXIT
     fi
     cargo build --bin palisade
